@@ -9,6 +9,7 @@
 #   make truth     numbers against known truth
 #   make fuzz      every reader, FUZZ_SECONDS=60 each
 #   make bench     against other tools, side by side
+#   make pythons   CPython 3.14 and 3.15 to test with, where the machine lacks them
 #   make install   PREFIX=/usr/local, DESTDIR=
 #
 # BUILD=dir builds elsewhere; TINY=1, SANITIZE=1, WERROR=1 and CC=clang change how.
@@ -58,10 +59,14 @@ fuzz:
 bench: all
 	@tools/bench $(BENCH)
 
+pythons:
+	@tools/setup build
+	@tools/pythons
+
 install: all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all demo test truth check fuzz bench install clean
+.PHONY: all demo test truth check fuzz bench pythons install clean

@@ -24,6 +24,7 @@ SRC = os.environ.get("SONDE_SRC") or os.path.dirname(HERE)
 SONDE = os.environ.get("SONDE") or os.path.join(SRC, "build", "sonde")
 PACKAGE_PATH = os.environ.get("SONDE_PYTHONPATH") or os.path.join(os.path.dirname(SONDE), "python")
 TARGETS = os.path.join(HERE, "targets")
+HAS_JIT = bool(getattr(sys, "_jit", None) and sys._jit.is_available())  # of the interpreter of this run
 PYTHON = sys.executable
 MIB = 1 << 20
 
@@ -232,6 +233,12 @@ def wait_for(condition, what, limit=60.0):
         if time.monotonic() > end:
             raise AssertionError("waited %g s in vain for %s" % (limit, what))
         time.sleep(0.005)
+
+
+def state_of(pid):
+    """The letter that /proc gives: T where it is stopped."""
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
 
 
 def is_alive(pid):

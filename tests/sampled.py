@@ -77,7 +77,7 @@ class Samples(list):
         equal(sum(self.count(n) for n in ("samples", "lost", "empty", "skipped", "ended")), self.count("looks"), "looks")
         rate, elapsed = self.count("asked_per_s"), self.count("elapsed_ns") / 1e9
         asked = rate * elapsed
-        made = self.count("rounds") + self.count("missed")
+        made = self.count("rounds") + self.count("missed") + self.count("put_off")
         assert abs(made - asked) <= 5 * math.sqrt(asked) + 5, "%d rounds made or missed, %.0f asked for" % (made, asked)
 
 

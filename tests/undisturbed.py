@@ -215,11 +215,13 @@ def check_cannot_stop(program, folder):
 
 
 def check(turns, states, said, n_threads, most):
-    """No thread stopped or traced, and the program slowed down by at most so much, within three times the error."""
+    """No thread stopped or traced, and the program slowed down by at most so much, within three times the error.  Where a
+    slow-down that is known to be there is not found, nothing can be said: that is a skip, so this comes last."""
     assert not states.bad, "%d times: %s" % (len(states.bad), states.bad[0])
     between(states.n, 5 * n_threads, 10**9, "states read")
     assert "samples" in said, said
     for which, what in enumerate(("the clock", "its CPU time")):
         found, error = slower(turns, WATCHED, which)
         between(found, -1, most + 3 * error, "slow-down by %s (its error %.3f)" % (what, error))
-    between(slower(turns, STOPPED, 0)[0], most + 3 * slower(turns, WATCHED, 0)[1], 1, "slow-down of a program that is stopped in turns")
+    stopped, least = slower(turns, STOPPED, 0)[0], most + 3 * slower(turns, WATCHED, 0)[1]
+    need(stopped >= least, "the machine is too busy to judge: a program that is stopped a third of the time was slower by %.2f, not %.2f" % (stopped, least))

@@ -9,6 +9,7 @@
 #include <frameobject.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #define AT_LEAST(minor) (PY_VERSION_HEX >= 0x03000000 + ((minor) << 16))
 
@@ -23,6 +24,9 @@
 #include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_moduleobject.h"
+#if AT_LEAST(14)
+#include "internal/pycore_interpframe.h"
+#endif
 #else
 /* These two stand in no header of these versions; they have been so since 3.6. */
 struct _dictkeysobject {
@@ -59,6 +63,16 @@ static void word(const char *name, const char *v)
 #define AT(name, type, field) number(name, offsetof(type, field))
 #define NO(name) word(name, "SD_NO_OFFSET")
 
+/* Lowest bit of the kind in a str's state. */
+static unsigned long kind_bit(void)
+{
+    PyASCIIObject o = { .state = { .kind = 1 } };
+    unsigned state;
+
+    memcpy(&state, &o.state, sizeof state);
+    return (unsigned long)__builtin_ctz(state);
+}
+
 static void styles(void)
 {
 #if AT_LEAST(13)
@@ -82,15 +96,22 @@ static void styles(void)
                            : AT_LEAST(12) ? "SD_INSTANCE_TAGGED"
                            : AT_LEAST(11) ? "SD_INSTANCE_BEFORE"
                                           : "SD_INSTANCE_OFFSET");
-    word("code_mask", "UINT64_MAX");
-#if AT_LEAST(12)
+    /* From 3.14 on the low bits of a frame's code pointer say how it is counted. */
+    word("code_mask", AT_LEAST(14) ? "~(uint64_t)7" : "UINT64_MAX");
+#if AT_LEAST(15)
+    number("owner_shim", FRAME_OWNED_BY_INTERPRETER);
+    number("owner_last", FRAME_OWNED_BY_INTERPRETER);
+#elif AT_LEAST(14)
+    number("owner_shim", FRAME_OWNED_BY_INTERPRETER);
+    number("owner_last", FRAME_OWNED_BY_CSTACK);
+#elif AT_LEAST(12)
     number("owner_shim", FRAME_OWNED_BY_CSTACK);
     number("owner_last", FRAME_OWNED_BY_CSTACK);
 #elif AT_LEAST(11)
     number("owner_shim", FRAME_OWNED_BY_FRAME_OBJECT + 1);
     number("owner_last", FRAME_OWNED_BY_FRAME_OBJECT);
 #endif
-    number("str_kind_bit", 2);
+    number("str_kind_bit", kind_bit());
 #if AT_LEAST(11)
     number("frame_specials", FRAME_SPECIALS_SIZE);
 #elif AT_LEAST(10)
@@ -196,7 +217,11 @@ static void thread(void)
     NO("chunk_top");
     NO("chunk_data");
 #endif
+#if AT_LEAST(15)
+    AT("thread_base_frame", PyThreadState, base_frame);
+#else
     NO("thread_base_frame");
+#endif
 #if AT_LEAST(13)
     AT("thread_frame", PyThreadState, current_frame);
     NO("cframe_frame");

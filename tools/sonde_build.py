@@ -71,8 +71,19 @@ def run(*command):
         raise SystemExit("sonde: %s failed; what it printed stands above" % command[0])
 
 
+def refuse():
+    """Ends with a sentence where there can be no extension; find-pythons says the same of each that it skips."""
+    if sys.implementation.name != "cpython" or not (3, 8) <= sys.version_info[:2] <= (3, 15):
+        raise SystemExit("sonde: this is %s %s, and Sonde's extension supports CPython 3.8 to 3.15; install it into one of those"
+                         % (sys.implementation.name, sys.version.split()[0]))
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise SystemExit("sonde: this is a free-threaded build of Python %s, which Sonde's extension does not support yet; install "
+                         "it into a build with the GIL" % sys.version.split()[0])
+
+
 def build(folder):
     """Makes the program and this interpreter's extension; returns their paths."""
+    refuse()
     lacking = [package for tool, package in (("meson", "meson"), ("ninja", "ninja-build"), (os.environ.get("CC", "cc"), "gcc"))
                if not shutil.which(tool)]
     if lacking:

@@ -27,11 +27,13 @@ except ModuleNotFoundError as why:
         raise
     import sys
 
-    raise ImportError(
-        "sonde has no extension for this Python ({0}): install sonde with it (pip install sonde), or run `make` in the "
-        "source tree while this Python is on PATH".format(sys.version.split()[0]),
-        name="sonde._sonde",
-    ) from None
+    if sys.version_info >= (3, 16):
+        why = "it supports CPython 3.8 to 3.15; `sonde record` measures from outside what it can"
+    elif not getattr(sys, "_is_gil_enabled", lambda: True)() or "free-threading" in sys.version:
+        why = "it does not support free-threaded builds yet; `sonde record` measures from outside what it can"
+    else:
+        why = "install sonde with it (pip install sonde), or run `make` in the source tree while this Python is on PATH"
+    raise ImportError("sonde has no extension for this Python ({0}): {1}".format(sys.version.split()[0], why), name="sonde._sonde") from None
 
 from _collections_abc import Mapping as _Mapping  # loaded already wherever a program runs
 

@@ -26,10 +26,15 @@ def _places():
         yield os.path.join(folder or os.curdir, "sonde")
 
 
+def program():
+    """The path of the program, or None."""
+    return next((path for path in _places() if _is_program(path)), None)
+
+
 def main():
-    for path in _places():
-        if _is_program(path):
-            os.execv(path, [path] + sys.argv[1:])
+    path = program()
+    if path:
+        os.execv(path, [path] + sys.argv[1:])
     sys.stderr.write("sonde: the program `sonde` is neither in this package nor on PATH; install sonde again, or run `make`\n")
     return 1
 

@@ -33,13 +33,13 @@ class Runs:
         _say_what_is_missing(self)
 
     def run(self, cmd):
-        """Executes a statement in the names of __main__; gives self."""
+        """Executes a statement in the names of __main__; returns self."""
         import __main__
 
         return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
 
     def runctx(self, cmd, globals, locals):
-        """Executes a statement in the given names; gives self."""
+        """Executes a statement in the given names; returns self."""
         self.enable()
         try:
             exec(cmd, globals, locals)
@@ -48,7 +48,7 @@ class Runs:
         return self
 
     def runcall(self, func, /, *args, **kw):
-        """Calls a function; gives what it returned."""
+        """Calls a function and returns what it returned."""
         self.enable()
         try:
             return func(*args, **kw)
@@ -118,7 +118,7 @@ def run(statement, filename=None, sort=-1, signatures=True):
 
 
 def runctx(statement, globals, locals, filename=None, sort=-1, signatures=True):
-    """The same as run(), in the given names."""
+    """Does the same as run(), in the given names."""
     from .compat import _script
 
     return _script.profile_statement(Profile(signatures=signatures), lambda p: p.runctx(statement, globals, locals), filename, sort)

@@ -39,7 +39,7 @@ class Kind(_Word):
 
 
 class TimeUnit(_Word):
-    """The unit of a time; sections tell seconds."""
+    """The unit of a time; sections use seconds."""
 
     SECONDS = "seconds"
     MILLISECONDS = "milliseconds"
@@ -64,5 +64,5 @@ class MemoryUnit(_Word):
         return super().from_str(key)
 
 
-# In the order of src/ext/words.def.
+# In the order of src/ext/sections/words.def.
 MEMBERS = tuple(MemoryUnit) + tuple(Kind) + (TimeUnit.SECONDS,)

@@ -29,7 +29,7 @@ C_CALLABLES = (types.BuiltinFunctionType, types.BuiltinMethodType, types.ClassMe
 
 
 def is_c_level_callable(func):
-    """Is it written in C, so that it has no lines?"""
+    """Returns whether it is written in C, so that it has no lines."""
     return isinstance(func, C_CALLABLES)
 
 
@@ -52,7 +52,7 @@ class ScopingPolicy(str, Enum):
 
     @classmethod
     def to_policies(cls, policies=None):
-        """{'func': ..., 'class': ..., 'module': ...} of one policy for all, such a mapping, or None."""
+        """Returns {'func': ..., 'class': ..., 'module': ...} of one policy for all, such a mapping, or None."""
         if policies is None:
             policies = DEFAULT_SCOPING_POLICIES
         if isinstance(policies, str):
@@ -60,7 +60,7 @@ class ScopingPolicy(str, Enum):
         return {kind: cls(policies[kind]) for kind in ("func", "class", "module")}
 
     def get_filter(self, namespace, obj_type):
-        """A function that tells whether something found in the namespace is taken."""
+        """Returns a function that says whether something found in the namespace is taken."""
         if self is ScopingPolicy.NONE and not (obj_type == "module" and isinstance(namespace, type)):
             return lambda found: True
         if self is ScopingPolicy.EXACT and obj_type != "func":
@@ -124,7 +124,7 @@ def widths_of(config):
 
 
 def put_text(text, stream):
-    """Writes it; what the stream cannot carry as \\u2200."""
+    """Writes a text; what the stream cannot encode becomes \\u2200."""
     stream = sys.stdout if stream is None else stream
     try:
         stream.write(text)
@@ -149,14 +149,14 @@ def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None
 
 
 def get_code_block(filename, lineno):
-    """The lines of the function that begins there."""
+    """Returns the lines of the function that begins there."""
     import linecache
 
     return inspect.getblock(linecache.getlines(os.fspath(filename))[lineno - 1:])
 
 
 def is_generated_code(filename):
-    """Is it a cell of a notebook, or another text that has no file of its own?"""
+    """Returns whether it is a cell of a notebook, or another text that has no file of its own."""
     import tempfile
 
     folder = tempfile.gettempdir()
@@ -186,7 +186,7 @@ class LineStats(_PlainStats):
 
     def print(self, stream=None, output_unit=None, stripzeros=False, details=True, summarize=False, sort=False, rich=False, *,
               config=None):
-        """Prints it, as line_profiler does."""
+        """Prints the times, as line_profiler does."""
         show_text(self.timings, self.unit, output_unit, stream, stripzeros, details, summarize, sort, rich, config=config)
 
     def to_file(self, filename):
@@ -196,7 +196,7 @@ class LineStats(_PlainStats):
 
     @classmethod
     def from_files(cls, file, *files):
-        """What these files hold, added up.  Nothing in them is run."""
+        """Adds up what these files hold, without running anything in them."""
         parts = []
         for name in (file,) + files:
             with open(name, "rb") as f:
@@ -205,7 +205,7 @@ class LineStats(_PlainStats):
 
     @classmethod
     def from_stats_objects(cls, stats, *more_stats):
-        """All of these in one."""
+        """Adds up all of these into one."""
         return cls(*_sum([stats] + list(more_stats)))
 
     @staticmethod
@@ -245,7 +245,7 @@ class Decorating:
 
     @classmethod
     def get_underlying_functions(cls, func):
-        """The functions behind a callable, a property, a class, ..."""
+        """Returns the functions behind a callable, a property, a class, ..."""
         return [f for f in cls._get_underlying_functions(func) if isinstance(f, types.FunctionType)]
 
     @classmethod
@@ -290,7 +290,7 @@ class Decorating:
     # ---- wrappers
 
     def wrap_callable(self, func):
-        """The same kind of thing, which enables the profiler while its functions run."""
+        """Returns the same kind of thing, which enables the profiler while its functions run."""
         if is_c_level_callable(func):
             return func
         for kind, wrap in ((classmethod, self.wrap_classmethod), (staticmethod, self.wrap_staticmethod),
@@ -373,7 +373,7 @@ class Decorating:
         return self._mark_wrapper(wrapper)
 
     def wrap_class(self, func):
-        """The class itself, its own callables replaced by wrappers."""
+        """Returns the class itself, its own callables replaced by wrappers."""
         func_check = self._class_scoping_policy.get_filter(func, "func")
         cls_check = self._class_scoping_policy.get_filter(func, "class")
         members = {}
@@ -492,7 +492,7 @@ class LineProfiler(Decorating, _sonde.Lines):
             linecache.lazycache(filename, getattr(func, "__globals__", None) or getattr(func, "__dict__", None))
 
     def add_callable(self, func, guard=None, name=None):
-        """Adds the functions behind anything that can be called.  1 if there was a new one, else 0."""
+        """Adds the functions behind anything that can be called; returns 1 if there was a new one, else 0."""
         guard = self._already_a_wrapper if guard is None else guard
         n_added = 0
         for impl in self.get_underlying_functions(func):
@@ -513,11 +513,11 @@ class LineProfiler(Decorating, _sonde.Lines):
             self.add(code)
 
     def add_class(self, cls, *, scoping_policy=None, wrap=False):
-        """Adds the functions of a class; how many members had some."""
+        """Adds the functions of a class; returns how many members had some."""
         return self._add_namespace(cls, ScopingPolicy.to_policies(scoping_policy), wrap, set())
 
     def add_module(self, mod, *, scoping_policy=None, wrap=False):
-        """Adds the functions of a module; how many members had some."""
+        """Adds the functions of a module; returns how many members had some."""
         return self._add_namespace(mod, ScopingPolicy.to_policies(scoping_policy), wrap, set())
 
     def _add_namespace(self, namespace, policies, wrap, seen):
@@ -566,7 +566,7 @@ class LineProfiler(Decorating, _sonde.Lines):
         return [row for row in self.rows(code) if row[1] > 0]
 
     def get_stats(self):
-        """The times as a LineStats."""
+        """Returns the times as a LineStats."""
         timings = {}
         for code in self.codes():
             lines = timings.setdefault(label(code), {})
@@ -576,12 +576,12 @@ class LineProfiler(Decorating, _sonde.Lines):
         return LineStats({key: [(n,) + lines[n] for n in sorted(lines)] for key, lines in timings.items()}, self.timer_unit)
 
     def dump_stats(self, filename):
-        """Writes them into a file that `python -m line_profiler` and `sonde report` read."""
+        """Writes the times into a file that `python -m line_profiler` and `sonde report` read."""
         self.get_stats().to_file(filename)
 
     def print_stats(self, stream=None, output_unit=None, stripzeros=False, details=True, summarize=False, sort=False, rich=False, *,
                     config=None):
-        """Prints them, as line_profiler does."""
+        """Prints the times, as line_profiler does."""
         self.get_stats().print(stream, output_unit, stripzeros, details, summarize, sort, rich, config=config)
 
 
@@ -591,9 +591,14 @@ _own = None  # the LineProfiler of SONDE_LINES=1, once something was decorated; 
 
 
 def is_worker():
-    """Is this a process that multiprocessing started?  It may have run the program's file anew, up to `if __name__ == ...`."""
+    """Is this a process that multiprocessing started?  It may have run the program's file anew, up to `if __name__ == ...`.
+
+    The forkserver process counts as one: from 3.14 on it also runs that file, under the module name `__mp_main__` of workers.
+    """
     process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
+    if process is None:
+        return False
+    return process.parent_process() is not None or getattr(sys.modules.get("__mp_main__"), "__name__", None) == "__mp_main__"
 
 
 def enables(profiler, stacklevel):

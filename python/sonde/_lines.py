@@ -78,12 +78,12 @@ def of_capture(unused):
 
 
 def lead_line_profiler(asked):
-    """line_profiler's own `profile` chooses for the capture: as kernprof does, we tell it when it is imported."""
+    """Makes line_profiler's own `profile` choose functions for the capture: like kernprof, we replace it when the module is imported."""
     return _lead(asked, lambda module, profile: module.profile._kernprof_overwrite(profile))
 
 
 def lead_memory_profiler(asked):
-    """memory_profiler's `profile` chooses functions for the capture, which measures the memory of their lines."""
+    """Makes memory_profiler's `profile` choose functions for the capture, which measures the memory of their lines."""
     return _lead(asked, lambda module, profile: setattr(module, "profile", memory_profile(profile)))
 
 
@@ -96,7 +96,7 @@ def memory_profile(choose):
 
 
 def _lead(asked, tell):
-    """The spec of a module that is told of our `profile` once it is executed."""
+    """Finds the spec of a module and arranges that the module receives our `profile` after it is executed."""
     ours, profile, name, path, target = asked
     sys.meta_path.remove(ours)
     specs = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if hasattr(finder, "find_spec"))

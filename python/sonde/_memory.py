@@ -101,7 +101,7 @@ def usage(proc, interval, timeout, timestamps, include_children, multiprocess, m
 
 def memory_usage(proc=-1, interval=.1, timeout=None, timestamps=False, include_children=False, multiprocess=False, max_usage=False,
                  retval=False, stream=None, backend=None, max_iterations=None):
-    """The memory of a process, or of this one while a function runs, in MiB.
+    """Measures the memory of a process, or of this one while a function runs, in MiB.
 
     `proc` is a pid (-1 is this process), a Popen, a function or (f, args, kw).  A list of readings, with `timestamps` (MiB, time)
     each; the most with `max_usage`; with `retval` also what the function returned.  A function is called once.

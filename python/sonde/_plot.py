@@ -103,7 +103,7 @@ def _check(path, force):
         raise ValueError("plot() writes a page, x.html, not {0!r}; a picture alone is made by p.dump_stats('x.pstats') and then "
                          "`sonde report x.pstats --graph -o x.svg`".format(path))
     if os.path.isfile(path) and not force:
-        raise FileExistsError("{0!r} is there already; choose another name, or say force=True to replace it".format(path))
+        raise FileExistsError("{0!r} already exists; choose another name, or use force=True to replace it".format(path))
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError("{0!r} cannot be written: its folder does not exist".format(path))
 
@@ -129,7 +129,7 @@ def _write(path, page):
 def plot(profile, path, force):
     """sonde.plot, of a Profile that has stopped."""
     if not hasattr(profile, "_capture"):
-        raise TypeError("plot() wants a sonde.Profile, not {0}".format(type(profile).__name__))
+        raise TypeError("plot() needs a sonde.Profile, not {0}".format(type(profile).__name__))
     if path is not None:
         path = os.path.abspath(os.fsdecode(path))
         _check(path, force)

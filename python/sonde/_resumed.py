@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generators and coroutines around others, so that a profiler is on whenever the inner ones run, and at no other time."""
+"""Wraps generators and coroutines so that a profiler is on only while the wrapped one runs."""
 from . import _sonde
 
 

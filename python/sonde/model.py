@@ -64,7 +64,7 @@ _FROM = {MetricType.PARAMS_TRAINABLE: "trainable", MetricType.RUNTIME: "time_ns"
 
 def __getattr__(name):
     if name == "ModelError":
-        from ._model import ModelError
+        from ._torch._model import ModelError
 
         return ModelError
     if name == "COUNTS":
@@ -88,14 +88,14 @@ def rule(operator, macs=_LATER):
     own.
     """
     if isinstance(operator, str) and "." in operator.partition("::")[2]:
-        raise ValueError("a rule is of an operator with all its overloads: say {0!r}, not {1!r}".format(operator.rpartition(".")[0], operator))
+        raise ValueError("a rule covers an operator with all its overloads; use {0!r}, not {1!r}".format(operator.rpartition(".")[0], operator))
     if macs is _LATER:
         return functools.partial(rule, operator)
     if macs is None:
         _rules.pop(operator, None)
         return None
     if not callable(macs) or not isinstance(operator, str) or "::" not in operator:
-        raise TypeError("rule() wants the name of an operator, as 'mine::op', and a function of two lists of shapes that gives its MACs")
+        raise TypeError("rule() needs the name of an operator, as 'mine::op', and a function of two lists of shapes that gives its MACs")
     _rules[operator] = macs
     return macs
 
@@ -103,7 +103,7 @@ def rule(operator, macs=_LATER):
 def _checked(operator, macs):
     """The rule itself, which is named where it fails: else the model would be blamed."""
     def run(inputs, outputs):
-        from ._model import ModelError, words
+        from ._torch._model import ModelError, words
 
         try:
             found = macs(inputs, outputs)
@@ -152,7 +152,7 @@ def _seconds(ns):
 
 def _check_made(model):
     """A module whose __init__ forgot that of nn.Module has nothing to be asked for."""
-    from . import _model
+    from ._torch import _model
 
     module = _model.module_of(model)
     try:
@@ -165,7 +165,7 @@ def _check_made(model):
 
 def _inputs_of(model, input_shape, inputs, real=False):
     """(args, kwargs) of one forward of a model that can be run."""
-    from . import _model
+    from ._torch import _model
 
     _check_made(model)
     if real and _model.is_lazy(_model.module_of(model)):
@@ -180,7 +180,7 @@ def _inputs_of(model, input_shape, inputs, real=False):
 
 def _has_data(model, inputs):
     """Can it be run?  Not where its tensors, or those given, have only shapes."""
-    from . import _model
+    from ._torch import _model
     from torch import Tensor
 
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs.values()) if isinstance(inputs, dict) else list(inputs or ())
@@ -190,7 +190,7 @@ def _has_data(model, inputs):
 
 def _root_mean_squares(model):
     """{layer: root of the mean square of its own parameters}; None is the whole model's."""
-    from . import _model
+    from ._torch import _model
     import torch
 
     found, squares, n = {}, 0.0, 0
@@ -217,7 +217,7 @@ def _norm(torch, parameter):
 
 
 def _collect(model, input_shape, inputs, backward, **how):
-    from . import _model
+    from ._torch import _model
 
     args, kwargs = _inputs_of(model, input_shape, inputs)
     return _model.collect(model, args, kwargs, backward=backward, rules=_checked_rules(), **how)
@@ -229,12 +229,12 @@ def _check_count(count, backward):
     if not isinstance(count, str) or count not in count_modes():
         raise ValueError("count={0!r} is none of {1}".format(count, ", ".join(count_modes())))
     if backward and count_is_of_modules(count):
-        raise ValueError("count={0!r} looks at modules alone: it has no count of the backward".format(count))
+        raise ValueError("count={0!r} counts modules only and cannot count the backward; drop backward=True or count".format(count))
 
 
 def _told(counted, count, value):
     """The value, with a warning where it is more than 64 bits hold."""
-    from ._model_words import told_beyond
+    from ._torch._model_words import told_beyond
 
     if value == _MOST:
         told_beyond(counted, count)
@@ -249,22 +249,22 @@ def _total(what, model, input_shape, readable, inputs, count, backward):
 
 
 def profile_macs(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
-    """Multiply-adds of all matrix and vector products of one forward (and backward)."""
+    """Counts the multiply-adds of all matrix and vector products of one forward (and backward)."""
     return _total("macs", model, input_shape, readable, inputs, count, backward)
 
 
 def profile_flops(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
-    """Floating-point operations: two for each MAC, or what another tool calls so."""
+    """Counts floating-point operations: two for each MAC, or what the tool named by `count` calls FLOPs."""
     return _total("flops", model, input_shape, readable, inputs, count, backward)
 
 
 def profile_madds(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
-    """Multiply-adds: one for each MAC, or what another tool calls so."""
+    """Counts multiply-adds: one for each MAC, or what the tool named by `count` calls multiply-adds."""
     return _total("madds", model, input_shape, readable, inputs, count, backward)
 
 
 def profile_memory(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
-    """Elements read (inputs and parameters of layers) and written (their outputs)."""
+    """Counts the elements that layers read (inputs and parameters) and write (outputs)."""
     _check_count(count, backward)
     counted = _collect(model, input_shape, inputs, backward)
     both = tuple(_told(counted, count, counted.totals(count)[what]) for what in ("mem_read", "mem_write"))
@@ -272,8 +272,8 @@ def profile_memory(model, input_shape=SHAPE, readable=False, *, inputs=None, cou
 
 
 def profile_params(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
-    """Elements of the parameters, tied ones once.  The model is not run."""
-    from . import _model
+    """Counts the elements of the parameters, tied ones once, without running the model."""
+    from ._torch import _model
 
     _check_made(model)
     counted = _model.parameters_of(model)
@@ -282,8 +282,8 @@ def profile_params(model, input_shape=SHAPE, readable=False, *, inputs=None, cou
 
 
 def profile_runtime(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False, warmup=WARM_UP, repeats=REPEATS):
-    """Seconds of one forward (and backward): the median of several, after some that are not timed."""
-    from . import _model
+    """Measures the seconds of one forward (and backward): the median of several, after some that are not timed."""
+    from ._torch import _model
 
     args, kwargs = _inputs_of(model, input_shape, inputs, real=True)
     found = _model.measure(model, args, kwargs, None, backward=backward, warmup=warmup, repeats=repeats)
@@ -292,7 +292,7 @@ def profile_runtime(model, input_shape=SHAPE, readable=False, *, inputs=None, co
 
 
 def profile_metrics(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False, runtime=True, memory=False):
-    """All of it, as a ProfilerReport; with memory=True also what each layer keeps for the backward, which fit() adds up."""
+    """Measures all of it and returns a ProfilerReport; with memory=True also what each layer keeps for the backward, which fit() adds up."""
     return ProfilerReport(Profiler(model, input_shape, inputs=inputs, count=count, backward=backward, runtime=runtime, memory=memory).profile())
 
 
@@ -402,7 +402,7 @@ class Profiler:
 
     def _measure(self, counted):
         """Times every layer; where the model has no data to be run with, there are no times."""
-        from . import _model
+        from ._torch import _model
 
         if not _has_data(self.model, self.inputs):
             return
@@ -410,7 +410,7 @@ class Profiler:
         _model.measure(self.model, args, kwargs, counted, backward=self.backward, warmup=self.warmup, repeats=self.repeats)
 
     def profile(self):
-        """The nodes of the model, one for each layer that has work or parameters of its own, in the order they ran."""
+        """Returns the nodes of the model, one for each layer that has work or parameters of its own, in the order they ran."""
         _check_count(self.count, self.backward)
         counted = _collect(self.model, self.input_shape, self.inputs, self.backward, memory=self.memory)
         if self.runtime:
@@ -436,7 +436,7 @@ def _metric(metric):
     for member in MetricType:
         if str(metric).lower() in (member.name.lower(), member.value):
             return member
-    raise ValueError("{0!r} is no metric; there are {1}".format(metric, ", ".join(m.name for m in MetricType)))
+    raise ValueError("{0!r} is not a metric; there are {1}".format(metric, ", ".join(m.name for m in MetricType)))
 
 
 def _amount(metric):
@@ -449,7 +449,7 @@ def _amount(metric):
 def _how_many(n):
     n = _index(n)
     if n < 0:
-        raise ValueError("n={0} is no number of layers".format(n))
+        raise ValueError("n={0} is not a number of layers".format(n))
     return n
 
 
@@ -471,7 +471,7 @@ class ProfilerReport:
     def __init__(self, nodes):
         nodes = list(nodes) if not isinstance(nodes, ProfiledNodes) and hasattr(nodes, "__iter__") else nodes
         if not isinstance(nodes, list) or not all(isinstance(node, ProfiledNode) for node in nodes):
-            raise TypeError("ProfilerReport() wants what Profiler(model, ...).profile() gives")
+            raise TypeError("ProfilerReport() needs what Profiler(model, ...).profile() gives")
         if not nodes and not isinstance(nodes, ProfiledNodes):
             raise ValueError("there are no nodes to report")
         self._nodes = nodes
@@ -490,8 +490,8 @@ class ProfilerReport:
 
     @property
     def totals(self):
-        """{"params": …, "macs": …, …} of the whole model.  A sum of more than 64 bits is 2**63 - 1, and a warning says so."""
-        from ._model_words import told_beyond
+        """Returns {"params": …, "macs": …, …} of the whole model.  A sum of more than 64 bits is 2**63 - 1, and a warning says so."""
+        from ._torch._model_words import told_beyond
 
         return told_beyond(self._profile.model, self._profile.count).totals(self._profile.count)
 
@@ -513,19 +513,19 @@ class ProfilerReport:
         return count_modes()[self._profile.count]
 
     def types(self):
-        """A dict of sums for each type of layer."""
+        """Returns a dict of sums for each type of layer."""
         return self._profile.model.types(self._profile.count)
 
     def operators(self):
-        """A dict of sums for each operator; "known" says how it is counted."""
+        """Returns a dict of sums for each operator; "known" says how it is counted."""
         return self._profile.model.operators(self._profile.count)
 
     def tensors(self):
-        """A dict for each parameter and buffer."""
+        """Returns a dict for each parameter and buffer."""
         return self._profile.model.tensors()
 
     def fit(self, optimizer="adam", batch=0, available=0):
-        """Bytes that training takes: parameters, gradients, states of the optimizer, activations of a batch; with the bytes
+        """Works out the bytes that training takes: parameters, gradients, states of the optimizer, activations of a batch; with the bytes
         that are available, the largest batch that fits.  batch=0 is the one that the model was run with.
 
         Activations are measured where memory=True or backward=True was asked for and anything is kept for a backward (not where all is
@@ -535,7 +535,7 @@ class ProfilerReport:
         found = self._profile.model.fit(optimizer, batch, available or 0)
         said = found.pop("beyond")
         if said:
-            from ._model_words import warn
+            from ._torch._model_words import warn
 
             warn(said)
         return found
@@ -543,7 +543,7 @@ class ProfilerReport:
     # -- of layers
 
     def rows(self):
-        """A dict for each layer: {"NAME": "conv1", …}."""
+        """Returns a dict for each layer: {"NAME": "conv1", …}."""
         columns = {m: self._profile.column(m) for m in MetricType}
         return [{m.name: columns[m][node._at] for m in MetricType} for node in self._nodes]
 
@@ -589,18 +589,18 @@ class ProfilerReport:
             self._profile.name(), _readable(totals["params"]), _readable(totals["macs"]), self.coverage)
 
     def graph(self, metric="macs", depth=None):
-        """A picture of the layers and what goes from one to another, coloured by a metric; not deeper than `depth`, 0 is the model alone."""
+        """Draws the layers and what goes from one to another, coloured by a metric; not deeper than `depth`, 0 is the model alone."""
         words = ["--graph", "--metric", _amount(metric).value]
         return Picture(self, words + (["--depth", str(depth)] if depth is not None else []), None)
 
     def save(self, path, force=False):
-        """Writes a capture, x.sonde, which `sonde model` and `sonde report` read; one that is there is replaced with force=True alone."""
+        """Writes a capture, x.sonde, which `sonde model` and `sonde report` read; only force=True replaces an existing file."""
         from ._picture import draw
 
         if not str(path).endswith(".sonde"):
             raise ValueError("a capture is .sonde, not {0!r}; str(report) is the table, report.graph().savefig() a picture".format(str(path)))
         if not force and os.path.lexists(path):
-            raise FileExistsError("{0} is there already: choose another name, or force=True to replace it".format(path))
+            raise FileExistsError("{0} already exists; choose another name, or use force=True to replace it".format(path))
         draw(self._profile.model, ["-o", str(path), "--force"])
 
 
@@ -644,7 +644,7 @@ class Picture:
         return draw(self._model, self._words + ["--format", kind, "-o", "-"])
 
     def savefig(self, path, **ignored):
-        """Writes the picture; the suffix chooses what it is.  A file that is there is replaced."""
+        """Writes the picture in the format of the suffix, and replaces an existing file."""
         path = os.fspath(path)
         kind = os.path.splitext(path)[1].lstrip(".").lower()
         if kind not in ("svg", "png", "jpeg", "jpg", "pdf"):
@@ -657,7 +657,7 @@ class Picture:
         return self._drawn("svg").decode("utf-8")
 
     def show(self):
-        """In a notebook, below the cell; elsewhere it is written to a file, whose path is printed."""
+        """Shows the picture below the cell of a notebook; elsewhere writes it to a file and prints its path."""
         from ._plot import _shows_pictures
 
         if _shows_pictures():
@@ -674,31 +674,31 @@ class Picture:
 
 def _type_name(layer_type):
     if not isinstance(layer_type, (str, type)):
-        raise ValueError("{0!r} is no type of layers: its name, or the class".format(layer_type))
+        raise ValueError("{0!r} is not a type of layers; give its name, or the class".format(layer_type))
     return layer_type if isinstance(layer_type, str) else layer_type.__name__
 
 
 class ReportAnalyzer:
-    """Searches, filters and draws a ProfilerReport.  Frames of pandas; readable=True for people."""
+    """Searches, filters and draws a ProfilerReport.  Results are pandas frames; readable=True writes numbers for people."""
 
     def __init__(self, report):
         if not isinstance(report, ProfilerReport):
-            raise TypeError("ReportAnalyzer() wants a ProfilerReport, not {0}".format(type(report).__name__))
+            raise TypeError("ReportAnalyzer() needs a ProfilerReport, not {0}".format(type(report).__name__))
         self.report = report
 
     def _out(self, frame, readable):
         return _prettified(frame) if readable else frame
 
     def find_top_n_layers(self, metric, n=5, readable=False):
-        """The n layers with most of a metric, largest first."""
+        """Returns the n layers with most of a metric, largest first."""
         return self._out(self.report.details.sort_values(_amount(metric), ascending=False, kind="stable").head(_how_many(n)), readable)
 
     def find_bottom_n_layers(self, metric, n=5, readable=False):
-        """The n layers with least of it, smallest first."""
+        """Returns the n layers with least of a metric, smallest first."""
         return self._out(self.report.details.sort_values(_amount(metric), kind="stable").head(_how_many(n)), readable)
 
     def layer_wise_impact(self, metric, readable=False):
-        """Each layer's share of the whole, in percent, largest first."""
+        """Returns each layer's share of the whole, in percent, largest first."""
         metric = _amount(metric)
         frame = self.report.details[[MetricType.NAME, MetricType.TYPE, metric]].copy()
         amounts = frame[metric].astype(float)
@@ -712,7 +712,7 @@ class ReportAnalyzer:
         return frame
 
     def find_layers_by_type(self, layer_type, readable=False):
-        """The layers of a type: its name, or the class."""
+        """Returns the layers of a type, which is a name or a class."""
         name = _type_name(layer_type)
         frame = self.report.details
         return self._out(frame[frame[MetricType.TYPE] == name], readable)
@@ -720,16 +720,16 @@ class ReportAnalyzer:
     filter_by_layer_type = find_layers_by_type
 
     def find_layers_by_name(self, pattern, readable=False):
-        """The layers in whose names a regular expression is found."""
+        """Returns the layers in whose names a regular expression is found."""
         try:
             found = re.compile(pattern).search
         except re.error as why:
-            raise ValueError("{0!r} is no regular expression: {1}; re.escape() makes one of plain text".format(pattern, why)) from None
+            raise ValueError("{0!r} is not a regular expression: {1}; re.escape() makes one of plain text".format(pattern, why)) from None
         frame = self.report.details
         return self._out(frame[frame[MetricType.NAME].map(lambda name: found(name) is not None).astype(bool)], readable)
 
     def analyze_memory_usage(self, readable=False):
-        """Elements that each layer reads and writes."""
+        """Returns how many elements each layer reads and writes."""
         return self._out(self.report.details[[MetricType.NAME, MetricType.MEM_READ, MetricType.MEM_WRITE]], readable)
 
     # -- pictures; `colormap` is taken and means nothing here

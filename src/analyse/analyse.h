@@ -1,75 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ANALYSE_ANALYSE_H
 #define SD_ANALYSE_ANALYSE_H
-/* analyse: questions to a profile.  Each fills tables into a view the caller has zeroed
- * or used before; everything it makes lives in the view's arena. */
+/* analyse: questions to a profile, besides the views of views.def that need no more
+ * than a request.  Each fills tables into a view the caller has zeroed or used before;
+ * everything it makes lives in the view's arena. */
 #include "analyse/stacks/calltree.h"
-#include "analyse/view.h"
+#include "analyse/views.h"
 #include "profile/profile.h"
 
 /* How a value of this unit is shown. */
 enum sd_cell_kind sd_cell_kind_of(enum sd_unit unit);
 
-/* Sections: one row per path: count, wall (total, share, min, mean, max), then every
- * metric seen, by what it adds up to. */
-int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v);
-/* The same as a tree of nested sections. */
-int sd_analyse_section_tree(const struct sd_profile *p, struct sd_view *v);
-/* Processes: one row each and one for the tree: wall, cpu, cpu %, peak, rss and vms
- * max, threads, read, written, received, sent, the same over TCP. */
-int sd_analyse_processes(const struct sd_profile *p, struct sd_view *v);
-/* Readings: one row per series: metric, track, n, min, mean, max, last. */
-int sd_analyse_series(const struct sd_profile *p, struct sd_view *v);
 /* Curves of one metric ("rss", "vms", "cpu", ...) over time, sections as bands. */
 int sd_analyse_curves(const struct sd_profile *p, const char *metric,
                       struct sd_arena *a, struct sd_view_series *out);
 
-/* Samples.  Shares are of the choice's metric; of each metric that samples carry there
- * is what was seen in the function itself (self) and in it and all it called (cum;
- * however often it is on a stack, the stack counts once, so none is over 100 %).
+/* Stacks, of the evidence that the request chooses.  Of calls there are cProfile's
+ * numbers: calls, primitive ones, own and total time, CPU time and elapsed time where
+ * they are known, what tracing took.  Of all other evidence shares are of the choice's
+ * metric, and of each metric there is what was seen in the function itself (self) and
+ * in it and all it called (cum; however often it is on a stack, the stack counts once,
+ * so none is over 100 %).
  *
- * Functions: one row each, hottest first; self_margin and cum_margin are the half
- * widths of the 95 % intervals of the two shares, in percent. */
+ * Functions, or lines or modules: one row each, hottest first.  Of samples self_margin
+ * and cum_margin are the half widths of the 95 % intervals of the two shares, in
+ * percent. */
 int sd_analyse_functions(const struct sd_profile *p,
-                         const struct sd_sample_choice *choice, struct sd_view *v);
-/* The same by executed line. */
-int sd_analyse_lines(const struct sd_profile *p, const struct sd_sample_choice *choice,
-                     struct sd_view *v);
-/* The same by module: a file and all functions in it. */
-int sd_analyse_modules(const struct sd_profile *p,
-                       const struct sd_sample_choice *choice, struct sd_view *v);
+                         const struct sd_stacks_request *request, struct sd_view *v);
 /* As a tree of calls from the outermost function (or line) in; what has less than
  * `least_percent` is left out and counted in the table's note. */
 int sd_analyse_call_tree(const struct sd_profile *p,
-                         const struct sd_sample_choice *choice, enum sd_calls_by by,
-                         double least_percent, struct sd_view *v);
+                         const struct sd_stacks_request *request, double least_percent,
+                         struct sd_view *v);
 /* Who calls whom: one row for each pair of caller and callee, with what was seen below
  * that call.  Functions that match (NULL: all) as callees (their callers), or as
  * callers (their callees). */
 enum sd_calls_side { SD_CALLERS, SD_CALLEES };
-int sd_analyse_calls(const struct sd_profile *p, const struct sd_sample_choice *choice,
-                     enum sd_calls_side side, const struct sd_matcher *match,
-                     struct sd_view *v);
+int sd_analyse_calls(const struct sd_profile *p,
+                     const struct sd_stacks_request *request, enum sd_calls_side side,
+                     const struct sd_matcher *match, struct sd_view *v);
 /* As a flame graph, in the caller's arena: every stack, equal beginnings together.
- * Boxes below `least_percent`, and below what as many boxes as a browser likes would
- * need, are folded into one beside their larger sisters. */
-struct sd_flame_wish {
-    struct sd_sample_choice choice;
-    enum sd_calls_by by;
-    bool has_processes, has_threads; /* these are the first frames */
-    bool has_full_files;             /* files as the interpreter names them */
-    bool has_no_lines;
-    double least_percent; /* 0: SD_FLAME_LEAST */
-    const char *search;   /* a regular expression to look for when it is opened */
-};
+ * Boxes below the request's percentage (0: SD_FLAME_LEAST), and below what as many
+ * boxes as a browser likes would need, are folded into one beside their larger sisters.
+ */
 #define SD_FLAME_LEAST 0.02
 enum { SD_FLAME_BOXES = 5000, SD_FLAME_LEVELS = 1000 };
-int sd_analyse_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,
+int sd_analyse_flame(const struct sd_profile *p, const struct sd_view_request *r,
                      struct sd_arena *a, struct sd_view_flame *out);
-/* Threads: how many samples, for how long, and how many of them idle, holding the
- * interpreter's lock, waiting for it, partial. */
-int sd_analyse_threads(const struct sd_profile *p, struct sd_view *v);
-
 /* Did threads that could run often have no CPU?  Then shares of CPU time are nearer to
  * the truth than those of samples.  *share is the part of their time in which they had
  * one, 0..1; 1 where too little is known. */
@@ -79,6 +56,8 @@ bool sd_analyse_lacks_cpu(const struct sd_profile *p, double *share);
 struct sd_summary {
     uint64_t wall_ns, cpu_ns;
     bool has_cpu;       /* CPU time was read at all */
+    bool is_cpu_least;  /* a lower bound: a process that nobody waited for counts up to
+                           when it was last seen */
     int64_t peak_bytes; /* -1: not known */
     bool is_peak_sum;   /* of all processes at one moment; else of the largest one */
     uint32_t n_processes, n_threads;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* curves: readings over time, one curve per process and one for all of them, with the
- * sections that were open meanwhile. */
+/* curves: makes curves of readings over time, one per process and one for all of them,
+ * with the sections that were open meanwhile. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "analyse/analyse.h"
 #include "analyse/moments.h"
 #include "analyse/processes.h"
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -92,6 +93,7 @@ static int choose(const struct sd_profile *p, const char *metric, struct sd_aren
     qsort(c->series, c->n_all, sizeof *c->series, larger_first);
     while (c->n < c->n_all && c->n < MAX_CURVES && is_visible(c, c->n))
         c->n++;
+    sd_assert(c->n_all <= p->n_series && c->n <= c->n_all);
     return 0;
 }
 
@@ -109,11 +111,10 @@ static int fail_absent(const struct sd_profile *p, const char *metric)
         if (has_any)
             sd_buf_printf(&known, "%s%s", known.n ? ", " : "", p->metrics[i].name);
     }
-    rc = known.n
-             ? sd_fail(SD_EUSAGE, "there are no readings of '%s'; there are %s", metric,
-                       sd_buf_string(&known))
-             : sd_fail(SD_EABSENT, "nothing in it was read over time, so there is "
-                                   "nothing to plot: record with the collector rss");
+    rc = known.n ? sd_fail(SD_EUSAGE, "there are no readings of '%s'; there are %s",
+                           metric, sd_buf_string(&known))
+                 : sd_fail(SD_EABSENT, "the capture has no readings over time to plot; "
+                                       "record them with the collector rss");
     sd_buf_release(&known);
     return rc;
 }
@@ -123,6 +124,7 @@ static int fail_absent(const struct sd_profile *p, const char *metric)
 static int curve_of(const struct sd_series *s, int64_t less, struct sd_arena *a,
                     struct sd_curve *out)
 {
+    sd_assert(!out->points);
     out->points = sd_arena_alloc(a, (s->n_buckets + 1) * sizeof *out->points);
     if (!out->points)
         return sd_no_memory();
@@ -228,6 +230,7 @@ static int slope_of(const struct sd_profile *p, const struct sd_series *s, doubl
     uint64_t first = s->buckets[0].from_ns / width;
     uint64_t last = s->buckets[s->n_buckets - 1].to_ns / width;
 
+    sd_assert(s->n_buckets > 0 && first <= last);
     if (out) {
         out->points = sd_arena_alloc(a, (last - first + 2) * sizeof *out->points);
         if (!out->points)
@@ -265,6 +268,7 @@ static int add_sums(const struct sd_profile *p, const double *sums, struct sd_ar
         out->points[out->n_points++] =
             (struct sd_curve_point){ (from + end) / 2e9, sums[i], sums[i], sums[i] };
     }
+    sd_assert(out->n_points == n);
     return 0;
 }
 
@@ -379,6 +383,7 @@ static int keep_bands(struct gathered *g, struct sd_arena *a,
         if (!out->bands[i].name)
             return sd_no_memory();
     }
+    sd_assert(g->n <= MAX_BANDS);
     out->n_bands = g->n;
     return 0;
 }
@@ -429,6 +434,7 @@ static int set_peak(struct sd_arena *a, struct sd_view_series *out)
     char when[SD_TEXT_MAX];
     const char *value;
 
+    sd_assert(out->n_curves <= MAX_CURVES + 1);
     out->peak = -1;
     for (size_t i = 0; i < c->n_points; i++)
         if (c->points[i].max > out->peak) {
@@ -454,6 +460,7 @@ static int set_mark(const struct sd_profile *p, const char *metric,
     int64_t mark;
     const char *value;
 
+    sd_assert(c->n_all > 0);
     out->mark = -1;
     if (c->n_all != 1 || strcmp(metric, "rss") != 0)
         return 0;

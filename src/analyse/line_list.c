@@ -22,7 +22,7 @@ static int compare_numbers(uint32_t a, uint32_t b) { return a < b ? -1 : a > b; 
 
 static int by_file(const void *a, const void *b)
 {
-    const struct sd_lined_function *x = a, *y = b;
+    const struct sd_line_list_function *x = a, *y = b;
     int order = strcmp(x->file, y->file);
 
     if (order == 0)
@@ -45,10 +45,10 @@ static int64_t own_tracing(const int64_t *v)
     return v[SD_LINE_TRACING] > below ? v[SD_LINE_TRACING] - below : 0;
 }
 
-static void add_row(struct sd_lined *l, struct sd_lined_function *f,
+static void add_row(struct sd_line_list *l, struct sd_line_list_function *f,
                     const struct sd_line_total *t)
 {
-    struct sd_lined_row *row = &f->rows[f->n_rows];
+    struct sd_line_list_row *row = &f->rows[f->n_rows];
 
     if (says_nothing(t->values))
         return;
@@ -61,7 +61,7 @@ static void add_row(struct sd_lined *l, struct sd_lined_function *f,
     l->has_cpu |= t->values[SD_LINE_CPU_TIME] != SD_LINE_NONE;
 }
 
-static void name_function(struct sd_lined_function *f, const struct sd_site *s)
+static void name_function(struct sd_line_list_function *f, const struct sd_site *s)
 {
     f->name = s->label ? s->label : s->name;
     f->file = s->file ? s->file : "";
@@ -69,17 +69,17 @@ static void name_function(struct sd_lined_function *f, const struct sd_site *s)
 }
 
 static int fill(const struct sd_profile *p, const struct sd_line_total *sorted,
-                struct sd_lined *l)
+                struct sd_line_list *l)
 {
-    size_t n = p->lines.n;
-    struct sd_lined_row *rows = sd_arena_alloc(&l->arena, n * sizeof *rows);
+    size_t n = p->evidence[SD_LINES].lines.n;
+    struct sd_line_list_row *rows = sd_arena_alloc(&l->arena, n * sizeof *rows);
 
     l->functions = sd_arena_alloc(&l->arena, n * sizeof *l->functions);
     if (!rows || !l->functions)
         return sd_no_memory();
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || sorted[i].site != sorted[i - 1].site) {
-            l->functions[l->n] = (struct sd_lined_function){ .rows = &rows[i] };
+            l->functions[l->n] = (struct sd_line_list_function){ .rows = &rows[i] };
             name_function(&l->functions[l->n++], &p->sites[sorted[i].site]);
         }
         add_row(l, &l->functions[l->n - 1], &sorted[i]);
@@ -88,19 +88,20 @@ static int fill(const struct sd_profile *p, const struct sd_line_total *sorted,
     return 0;
 }
 
-int sd_lined_of(const struct sd_profile *p, struct sd_lined *out)
+int sd_line_list_of(const struct sd_profile *p, struct sd_line_list *out)
 {
+    const struct sd_line_totals *lines = &p->evidence[SD_LINES].lines;
     struct sd_line_total *sorted;
     int rc;
 
     memset(out, 0, sizeof *out);
-    if (p->lines.n == 0)
+    if (!sd_profile_has(p, SD_LINES))
         return 0;
-    sorted = sd_alloc(p->lines.n * sizeof *sorted);
+    sorted = sd_alloc(lines->n * sizeof *sorted);
     if (!sorted)
         return sd_no_memory();
-    memcpy(sorted, p->lines.items, p->lines.n * sizeof *sorted);
-    qsort(sorted, p->lines.n, sizeof *sorted, by_place);
+    memcpy(sorted, lines->items, lines->n * sizeof *sorted);
+    qsort(sorted, lines->n, sizeof *sorted, by_place);
     rc = fill(p, sorted, out);
     sd_free(sorted);
     return rc;
@@ -116,10 +117,10 @@ static void make_row_raw(int64_t *v)
     v[SD_LINE_TRACING] = 0;
 }
 
-void sd_lined_make_raw(struct sd_lined *l)
+void sd_line_list_make_raw(struct sd_line_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        struct sd_lined_function *f = &l->functions[i];
+        struct sd_line_list_function *f = &l->functions[i];
 
         f->time_ns = f->tracing_ns = 0;
         for (size_t k = 0; k < f->n_rows; k++) {
@@ -129,7 +130,7 @@ void sd_lined_make_raw(struct sd_lined *l)
     }
 }
 
-static bool has_run(const struct sd_lined_function *f)
+static bool has_run(const struct sd_line_list_function *f)
 {
     for (size_t i = 0; i < f->n_rows; i++)
         if (f->rows[i].values[SD_LINE_HITS] > 0)
@@ -137,7 +138,7 @@ static bool has_run(const struct sd_lined_function *f)
     return false;
 }
 
-void sd_lined_skip_zero(struct sd_lined *l)
+void sd_line_list_skip_zero(struct sd_line_list *l)
 {
     size_t n = 0;
 
@@ -147,8 +148,8 @@ void sd_lined_skip_zero(struct sd_lined *l)
     l->n = n;
 }
 
-static int add_function(const struct sd_lined_function *f, enum sd_lined_twins twins,
-                        struct sd_line_stats *out)
+static int add_function(const struct sd_line_list_function *f,
+                        enum sd_line_list_twins twins, struct sd_line_stats *out)
 {
     size_t n_file = strlen(f->file), n_name = strlen(f->name), at;
     int rc = twins == SD_TWINS_APART
@@ -168,8 +169,8 @@ static int add_function(const struct sd_lined_function *f, enum sd_lined_twins t
     return rc;
 }
 
-int sd_lined_stats(const struct sd_lined *l, enum sd_lined_twins twins,
-                   struct sd_line_stats *out)
+int sd_line_list_stats(const struct sd_line_list *l, enum sd_line_list_twins twins,
+                       struct sd_line_stats *out)
 {
     int rc = 0;
 
@@ -181,7 +182,7 @@ int sd_lined_stats(const struct sd_lined *l, enum sd_lined_twins twins,
     return rc;
 }
 
-void sd_lined_release(struct sd_lined *l)
+void sd_line_list_release(struct sd_line_list *l)
 {
     sd_arena_release(&l->arena);
     memset(l, 0, sizeof *l);

@@ -19,7 +19,7 @@ static void add(struct some *s, uint32_t site, uint32_t line, const int64_t *val
     struct sd_line_total one = { .site = site, .line = line };
 
     memcpy(one.values, values, sizeof one.values);
-    CHECK(sd_line_totals_add(&s->p.lines, &one) == 0);
+    CHECK(sd_line_totals_add(&s->p.evidence[SD_LINES].lines, &one) == 0);
 }
 
 /* Ten hits of a line that waits for ten of another: 100 ns each are its own, 300 the
@@ -54,56 +54,59 @@ static void fill(struct some *s)
     add(s, TWIN, 6, v);
 }
 
-static void release(struct some *s) { sd_line_totals_release(&s->p.lines); }
+static void release(struct some *s)
+{
+    sd_line_totals_release(&s->p.evidence[SD_LINES].lines);
+}
 
 TEST(lined_tells_the_cost_of_a_line_once_and_not_with_whoever_waits_for_it)
 {
     struct some s;
-    struct sd_lined l;
+    struct sd_line_list l;
 
     fill(&s);
-    CHECK(sd_lined_of(&s.p, &l) == 0 && l.n == N_SITES);
+    CHECK(sd_line_list_of(&s.p, &l) == 0 && l.n == N_SITES);
     CHECK(l.functions[0].tracing_ns == 100); /* of 250, 150 are its callee's */
     CHECK(l.functions[1].tracing_ns == 100);
-    sd_lined_release(&l);
+    sd_line_list_release(&l);
     release(&s);
 }
 
 TEST(lined_gives_back_what_was_taken_off_of_callees_too)
 {
     struct some s;
-    struct sd_lined l;
+    struct sd_line_list l;
     const int64_t *v;
 
     fill(&s);
-    CHECK(sd_lined_of(&s.p, &l) == 0);
-    sd_lined_make_raw(&l);
+    CHECK(sd_line_list_of(&s.p, &l) == 0);
+    sd_line_list_make_raw(&l);
     v = l.functions[0].rows[0].values;
     CHECK(v[SD_LINE_TIME] == 4250 && v[SD_LINE_CHILD_TIME] == 3150);
     CHECK(v[SD_LINE_MIN] == 425 && v[SD_LINE_TRACING] == 0);
     CHECK(l.functions[0].time_ns == 4250 && l.functions[0].tracing_ns == 0);
-    sd_lined_release(&l);
+    sd_line_list_release(&l);
     release(&s);
 }
 
 TEST(lined_shows_twins_apart_and_files_have_them_added_up)
 {
     struct some s;
-    struct sd_lined l;
+    struct sd_line_list l;
     struct sd_line_stats apart, together;
 
     fill(&s);
-    CHECK(sd_lined_of(&s.p, &l) == 0);
+    CHECK(sd_line_list_of(&s.p, &l) == 0);
     sd_line_stats_init(&apart);
     sd_line_stats_init(&together);
-    CHECK(sd_lined_stats(&l, SD_TWINS_APART, &apart) == 0 && apart.n == N_SITES);
+    CHECK(sd_line_list_stats(&l, SD_TWINS_APART, &apart) == 0 && apart.n == N_SITES);
     CHECK(sd_line_function_hits(&apart.functions[1]) == 10);
     CHECK(sd_line_function_hits(&apart.functions[2]) == 5);
-    CHECK(sd_lined_stats(&l, SD_TWINS_TOGETHER, &together) == 0 && together.n == 2);
+    CHECK(sd_line_list_stats(&l, SD_TWINS_TOGETHER, &together) == 0 && together.n == 2);
     CHECK(together.functions[1].n == 1 && together.functions[1].entries[0].hits == 15);
     CHECK(together.functions[1].entries[0].time == 6000);
     sd_line_stats_release(&apart);
     sd_line_stats_release(&together);
-    sd_lined_release(&l);
+    sd_line_list_release(&l);
     release(&s);
 }

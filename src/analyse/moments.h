@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ANALYSE_MOMENTS_H
 #define SD_ANALYSE_MOMENTS_H
-/* moments: a level summed over processes at each moment.
+/* moments: adds up a level over processes at each moment.
  *
  * The peak of the whole is not the sum of the peaks: they need not fall together.  So
  * all series are walked side by side in time; each process counts with its latest

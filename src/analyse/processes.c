@@ -6,6 +6,8 @@
 
 #include "analyse/analyse.h"
 #include "analyse/moments.h"
+#include "analyse/views.h"
+#include "base/assert.h"
 #include "base/mem.h"
 #include "profile/series.h"
 
@@ -71,6 +73,7 @@ const char *sd_process_label(const struct sd_profile *p, uint32_t track,
 {
     const struct sd_track *t = &p->tracks[track];
 
+    sd_assert(track < p->n_tracks);
     if (t->number == 0 && t->name)
         return sd_arena_string(a, t->name, strlen(t->name));
     return sd_arena_printf(a, "%" PRIu64 "%s%s", t->number, t->name ? " " : "",
@@ -174,6 +177,7 @@ static void add_amounts(const struct sd_view_table *t, struct sd_cell *row)
     static const enum column amounts[] = { CPU,  READ,         WRITTEN, RECEIVED,
                                            SENT, TCP_RECEIVED, TCP_SENT };
 
+    sd_assert(t->n_columns == N_COLUMNS); /* none was dropped yet */
     for (size_t k = 0; k < sizeof amounts / sizeof amounts[0]; k++)
         for (size_t i = 1; i < t->n_rows; i++) {
             const struct sd_cell *c = sd_view_cell(t, i, amounts[k]);
@@ -235,6 +239,7 @@ static void drop_columns(struct sd_view_table *t)
     for (size_t i = 0; i < t->n_rows; i++) /* rows become shorter, in place */
         memmove(t->cells + i * kept, t->cells + i * t->n_columns,
                 kept * sizeof *t->cells);
+    sd_assert(kept > NAME && kept <= t->n_columns);
     t->n_columns = kept;
 }
 
@@ -248,12 +253,13 @@ static int fill_table(const struct sd_profile *p, struct sd_view *v,
     for (uint32_t i = 0; i < p->n_tracks; i++)
         n += found[i].is_one;
     row = n > 1;
-    t = sd_view_add(v, "processes", "Processes", columns, N_COLUMNS, n > 1 ? n + 1 : n);
+    t = sd_views_add(v, "processes", columns, N_COLUMNS, n > 1 ? n + 1 : n);
     if (!t)
         return sd_no_memory();
     for (uint32_t i = 0; i < p->n_tracks && rc == 0; i++)
         if (found[i].is_one)
             rc = fill_process(p, i, &found[i], &v->arena, sd_view_cell(t, row++, 0));
+    sd_assert(rc < 0 || row == t->n_rows);
     if (rc == 0 && n > 1)
         rc = fill_all(p, t);
     if (rc == 0)
@@ -261,11 +267,15 @@ static int fill_table(const struct sd_profile *p, struct sd_view *v,
     return rc;
 }
 
-int sd_analyse_processes(const struct sd_profile *p, struct sd_view *v)
+/* One row each and one for the tree: wall, cpu, cpu %, peak, rss and vms max, threads,
+ * read, written, received, sent, the same over TCP. */
+int sd_view_processes(const struct sd_profile *p, const struct sd_view_request *r,
+                      struct sd_view *v)
 {
     struct sd_process *found = sd_survey_processes(p);
     int rc = found ? fill_table(p, v, found) : sd_no_memory();
 
+    (void)r;
     sd_free(found);
     return rc;
 }

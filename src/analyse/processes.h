@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ANALYSE_PROCESSES_H
 #define SD_ANALYSE_PROCESSES_H
-/* processes: what the tables and the summary both ask of a process. */
+/* processes: lists processes with what they used, for the tables and the summary. */
 #include "profile/profile.h"
 
 /* A process is its track and all the threads and tasks in it. */

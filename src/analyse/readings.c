@@ -4,6 +4,8 @@
 
 #include "analyse/analyse.h"
 #include "analyse/processes.h"
+#include "analyse/views.h"
+#include "base/assert.h"
 #include "base/mem.h"
 
 enum column { METRIC, TRACK, N, FIRST, MIN, MEAN, MAX, LAST, TOTAL, UNIT, MEANING };
@@ -51,6 +53,8 @@ static int fill(const struct sd_profile *p, const struct sd_series *s,
     const struct sd_metric *m = &p->metrics[s->metric.at];
     enum sd_cell_kind kind = units[m->unit].kind;
 
+    sd_assert(s->sum.n > 0 && m->unit < sizeof units / sizeof *units &&
+              units[m->unit].name);
     row[METRIC] = sd_cell_text(sd_arena_printf(a, "%s", m->name));
     row[TRACK] = sd_cell_text(label_of(p, s->track, a));
     if (!row[METRIC].text || !row[TRACK].text)
@@ -70,19 +74,23 @@ static int fill(const struct sd_profile *p, const struct sd_series *s,
     return m->meaning && !row[MEANING].text ? sd_no_memory() : 0;
 }
 
-int sd_analyse_series(const struct sd_profile *p, struct sd_view *v)
+/* One row per series: metric, track, n, min, mean, max, last. */
+int sd_view_readings(const struct sd_profile *p, const struct sd_view_request *r,
+                     struct sd_view *v)
 {
     struct sd_view_table *t;
     size_t n = 0, row = 0;
     int rc = 0;
 
+    (void)r;
     for (size_t i = 0; i < p->n_series; i++)
         n += p->series[i].sum.n > 0;
-    t = sd_view_add(v, "series", "Readings over time", columns, N_COLUMNS, n);
+    t = sd_views_add(v, "series", columns, N_COLUMNS, n);
     if (!t)
         return sd_no_memory();
     for (size_t i = 0; i < p->n_series && rc == 0; i++)
         if (p->series[i].sum.n > 0)
             rc = fill(p, &p->series[i], &v->arena, sd_view_cell(t, row++, 0));
+    sd_assert(rc < 0 || row == n);
     return rc;
 }

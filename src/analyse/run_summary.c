@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* run_summary: works out the figures of the summary after a run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "base/sum.h"
 #include "base/text.h"
 #include "profile/series.h"
+
+enum { CPU_SLACK_NS = 50000000 }; /* by which two sums of it differ for no reason */
 
 static bool meta_number(const struct sd_profile *p, const char *key, int64_t *n)
 {
@@ -116,12 +119,13 @@ static int raise_peak(const struct sd_profile *p, struct sd_summary *out)
 /* Those that have all of these marks. */
 static uint64_t count_marked(const struct sd_profile *p, uint32_t flags)
 {
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
     uint32_t column = sd_profile_sample_metric(p, "samples");
     int64_t n = 0;
 
-    for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++)
-        if ((p->samples.items[i].flags & flags) == flags)
-            n = sd_sum_i64(n, p->samples.values[column][i]);
+    for (size_t i = 0; column != UINT32_MAX && i < samples->n; i++)
+        if ((samples->items[i].flags & flags) == flags)
+            n = sd_sum_i64(n, samples->values[column][i]);
     return (uint64_t)n;
 }
 
@@ -158,40 +162,48 @@ bool sd_account_of(const struct sd_profile *p, struct sd_sample_account *out)
     return true;
 }
 
-/* Of several captures the longest, whichever came first. */
 uint64_t sd_run_wall_ns(const struct sd_profile *p)
 {
-    uint64_t longest = 0, n;
-
-    for (size_t i = 0; i < p->n_metas; i++)
-        if (strcmp(p->metas[i].key, "run.wall_ns") == 0 &&
-            sd_text_parse_number(p->metas[i].value, &n) && n > longest)
-            longest = n;
-    return longest ? longest : p->run_end_ns;
+    return p->ran_ns ? p->ran_ns : p->run_end_ns;
 }
 
-/* Of several captures all of it. */
-static bool run_cpu_ns(const struct sd_profile *p, uint64_t *sum)
+/* That of threads while they were sampled. */
+static uint64_t sampled_cpu_ns(const struct sd_profile *p)
 {
-    bool is_known = false;
-    uint64_t n;
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
+    uint32_t cpu = sd_profile_sample_metric(p, "cpu");
+    int64_t sum = 0;
 
-    *sum = 0;
-    for (size_t i = 0; i < p->n_metas; i++)
-        if (strcmp(p->metas[i].key, "run.cpu_ns") == 0 &&
-            sd_text_parse_number(p->metas[i].value, &n)) {
-            *sum += n;
-            is_known = true;
-        }
-    return is_known;
+    for (size_t i = 0; cpu != UINT32_MAX && i < samples->n; i++)
+        sum = sd_sum_i64(sum, samples->values[cpu][i]);
+    return sum > 0 ? (uint64_t)sum : 0;
+}
+
+/* The program's end tells the CPU time of those processes alone that were waited for.
+ * Where all of them were seen to take more than readings differ by, that is the least
+ * it was. */
+static void set_cpu(const struct sd_profile *p, struct sd_summary *out)
+{
+    uint64_t waited_ns, seen_ns, sampled_ns = sampled_cpu_ns(p);
+
+    if (!sd_profile_meta_sum(p, "run.cpu_ns", &waited_ns))
+        return;
+    sd_profile_meta_sum(p, "run.seen_cpu_ns", &seen_ns);
+    if (sampled_ns > seen_ns)
+        seen_ns = sampled_ns;
+    if (out->cpu_ns > seen_ns)
+        seen_ns = out->cpu_ns;
+    out->has_cpu = true;
+    out->is_cpu_least = seen_ns > waited_ns + waited_ns / 16 + CPU_SLACK_NS;
+    out->cpu_ns = out->is_cpu_least ? seen_ns : waited_ns;
 }
 
 /* Lines are counted for all threads in one table, which one of them made: who the
  * others were is not known. */
 static bool has_lines_alone(const struct sd_profile *p)
 {
-    return p->lines.n > 0 && p->samples.n == 0 && p->calls.n == 0 && p->n_spans == 0 &&
-           p->n_series == 0;
+    return sd_profile_has(p, SD_LINES) && !sd_profile_has_stacks(p) &&
+           p->n_spans == 0 && p->n_series == 0;
 }
 
 static uint64_t window_ns(const struct sd_window *w)
@@ -201,7 +213,6 @@ static uint64_t window_ns(const struct sd_window *w)
 
 int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
 {
-    uint64_t cpu_ns;
     int rc;
 
     *out = (struct sd_summary){
@@ -216,10 +227,7 @@ int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
         rc = raise_peak(p, out);
     if (has_lines_alone(p))
         out->n_threads = 0;
-    if (!p->window.is_set && run_cpu_ns(p, &cpu_ns)) {
-        out->has_cpu = true;
-        if (cpu_ns > out->cpu_ns)
-            out->cpu_ns = cpu_ns;
-    }
+    if (!p->window.is_set)
+        set_cpu(p, out);
     return rc;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "profile/series.h"
 
@@ -26,6 +27,7 @@ static int place_of(struct sd_groups *g, const struct sd_profile *p, sd_site_id 
         if (!new->name || !new->values)
             return sd_no_memory();
     }
+    sd_assert(*at < g->n); /* there are no more paths than sites */
     return 0;
 }
 
@@ -63,6 +65,7 @@ static int place_parents(struct sd_groups *g, const struct sd_profile *p,
 static void add(struct sd_groups *g, const struct sd_profile *p,
                 const struct sd_span_total *t, struct sd_group *into)
 {
+    sd_assert(t->values || p->n_metrics == 0);
     into->count += t->count;
     into->n_raised += t->n_raised;
     into->n_unfinished += t->n_unfinished;
@@ -96,6 +99,7 @@ int sd_groups_make(const struct sd_profile *p, enum sd_groups_flags flags,
         if (rc == 0)
             add(out, p, t, &out->items[at]);
     }
+    sd_assert(rc < 0 || out->n == out->paths.n);
     if (rc < 0)
         sd_groups_release(out);
     return rc;

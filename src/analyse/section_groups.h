@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_GROUPS_H
-#define SD_ANALYSE_GROUPS_H
-/* groups: sections of one path taken together, over threads and processes. */
+#ifndef SD_ANALYSE_SECTION_GROUPS_H
+#define SD_ANALYSE_SECTION_GROUPS_H
+/* section_groups: groups sections of the same path, over threads and processes. */
 #include "profile/profile.h"
 
 struct sd_group {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* sections: what the program's own named regions cost, as a table and as a tree. */
+/* section_tables: what the program's own named regions cost, as a table and as a tree.
+ */
 #include <string.h>
 
 #include "analyse/analyse.h"
 #include "analyse/section_groups.h"
 #include "analyse/processes.h"
+#include "analyse/views.h"
+#include "base/assert.h"
 #include "base/mem.h"
 
 enum { MAX_COLUMNS = 64 };
@@ -57,6 +60,7 @@ static uint32_t before_of(const struct sd_profile *p, const char *name)
 {
     size_t stem = strlen(name) - strlen("_after");
 
+    sd_assert(ends_with(name, "_after"));
     for (uint32_t i = 0; i < p->n_metrics; i++)
         if (strlen(p->metrics[i].name) == stem + strlen("_before") &&
             memcmp(p->metrics[i].name, name, stem) == 0 &&
@@ -131,53 +135,43 @@ static void add_metrics(struct layout *l, const struct sd_profile *p,
         }
 }
 
-static void flat_layout(struct layout *l)
-{
-    add_column(l, FROM_NAME,
-               (struct sd_column){ "section", "its path, outer ones first",
-                                   SD_CELL_TEXT, false, 0 });
-    add_column(
-        l, FROM_COUNT,
-        (struct sd_column){ "count", "how often it ran", SD_CELL_COUNT, false, 0 });
-    add_column(l, FROM_WALL,
-               (struct sd_column){ "wall", "time it was open, all runs together",
-                                   SD_CELL_NS, false, 0 });
-    add_column(l, FROM_SHARE,
-               (struct sd_column){ "share", "wall as percent of the whole run's",
-                                   SD_CELL_PERCENT, false, 1 });
-    add_column(l, FROM_MEAN,
-               (struct sd_column){ "mean", "wall of one run", SD_CELL_NS, false, 2 });
-    add_column(
-        l, FROM_MIN,
-        (struct sd_column){ "min", "wall of the shortest run", SD_CELL_NS, false, 5 });
-    add_column(
-        l, FROM_MAX,
-        (struct sd_column){ "max", "wall of the longest run", SD_CELL_NS, false, 4 });
-}
-
-static void tree_layout(struct layout *l)
-{
-    add_column(l, FROM_NAME,
-               (struct sd_column){ "section", "its own name, under the one around it",
-                                   SD_CELL_TEXT, false, 0 });
+/* What stands before the metrics, in the table, in the tree, or in both. */
+enum { TABLE = 1, TREE = 2, BOTH = TABLE | TREE };
+static const struct {
+    int in;
+    enum source source;
+    struct sd_column column;
+} fixed[] = {
+    { TABLE,
+      FROM_NAME,
+      { "section", "its path, outer ones first", SD_CELL_TEXT, false, 0 } },
+    { TREE,
+      FROM_NAME,
+      { "section", "its own name, under the one around it", SD_CELL_TEXT, false, 0 } },
     /* Rows of several trees may have one name; as text, where they stand tells. */
-    add_column(l, FROM_PATH,
-               (struct sd_column){ "path", "names of all sections around it, and its",
-                                   SD_CELL_TEXT, true, 0 });
-    add_column(
-        l, FROM_COUNT,
-        (struct sd_column){ "count", "how often it ran", SD_CELL_COUNT, false, 0 });
-    add_column(l, FROM_WALL,
-               (struct sd_column){ "wall", "time it was open, all runs together",
-                                   SD_CELL_NS, false, 0 });
-    add_column(l, FROM_OWN,
-               (struct sd_column){ "own", "wall less that of the sections inside it",
-                                   SD_CELL_NS, false, 0 });
-    add_column(l, FROM_SHARE,
-               (struct sd_column){ "share", "wall as percent of the whole run's",
-                                   SD_CELL_PERCENT, false, 1 });
-    add_column(l, FROM_MEAN,
-               (struct sd_column){ "mean", "wall of one run", SD_CELL_NS, false, 2 });
+    { TREE,
+      FROM_PATH,
+      { "path", "names of all sections around it, and its", SD_CELL_TEXT, true, 0 } },
+    { BOTH, FROM_COUNT, { "count", "how often it ran", SD_CELL_COUNT, false, 0 } },
+    { BOTH,
+      FROM_WALL,
+      { "wall", "time it was open, all runs together", SD_CELL_NS, false, 0 } },
+    { TREE,
+      FROM_OWN,
+      { "own", "wall less that of the sections inside it", SD_CELL_NS, false, 0 } },
+    { BOTH,
+      FROM_SHARE,
+      { "share", "wall as percent of the whole run's", SD_CELL_PERCENT, false, 1 } },
+    { BOTH, FROM_MEAN, { "mean", "wall of one run", SD_CELL_NS, false, 2 } },
+    { TABLE, FROM_MIN, { "min", "wall of the shortest run", SD_CELL_NS, false, 5 } },
+    { TABLE, FROM_MAX, { "max", "wall of the longest run", SD_CELL_NS, false, 4 } },
+};
+
+static void add_fixed(struct layout *l, int of)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (fixed[i].in & of)
+            add_column(l, fixed[i].source, fixed[i].column);
 }
 
 /* Zero almost always: shown on a terminal only when there is something to say. */
@@ -223,6 +217,7 @@ static struct sd_cell metric_cell(const struct sd_group *g, enum sd_cell_kind ki
 {
     const struct sd_sum *s = &g->values[metric];
 
+    sd_assert(m->adds >= SD_ADDS_SUM && m->adds <= SD_ADDS_PEAK);
     if (s->n == 0)
         return (struct sd_cell){ 0 };
     return sd_cell_number(kind, m->adds == SD_ADDS_LEVEL ? s->max : s->total);
@@ -289,8 +284,9 @@ static int fill(const struct sd_profile *p, struct sd_view *v, const struct cont
 {
     const struct layout *l = c->layout;
     struct sd_view_table *t =
-        sd_view_add(v, "sections", "Sections", l->columns, l->n, c->groups->n);
+        sd_views_add(v, "sections", l->columns, l->n, c->groups->n);
 
+    sd_assert(l->n > 0 && l->n <= MAX_COLUMNS);
     *out = t;
     if (!t || l->is_bad)
         return sd_no_memory();
@@ -299,27 +295,6 @@ static int fill(const struct sd_profile *p, struct sd_view *v, const struct cont
             *sd_view_cell(t, row, k) = cell_of(c, p, &c->groups->items[row], k);
     hide_empty(t, l);
     return 0;
-}
-
-int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v)
-{
-    struct layout l = { .n = 0 };
-    struct sd_groups g;
-    struct context c = { &l, &g, NULL, 0 };
-    struct sd_view_table *t;
-    int rc = sd_groups_make(p, SD_GROUPS_FLAT, &v->arena, &g);
-
-    if (rc < 0)
-        return rc;
-    flat_layout(&l);
-    add_metrics(&l, p, &g, &v->arena);
-    add_endings(&l, &g);
-    c.run_ns = (double)sd_run_wall_ns(p);
-    rc = fill(p, v, &c, &t);
-    if (rc == 0)
-        rc = sd_view_table_sort(v, t, "wall", 0);
-    sd_groups_release(&g);
-    return rc;
 }
 
 static int set_parents(struct sd_view *v, struct sd_view_table *t,
@@ -341,6 +316,7 @@ static int64_t *inner_times(const struct sd_groups *g, struct sd_arena *a)
 
     for (size_t i = 0; inner && i < g->n; i++) {
         const struct sd_group *one = &g->items[i];
+        sd_assert(one->parent == UINT32_MAX || one->parent < g->n);
 
         if (one->parent != UINT32_MAX &&
             __builtin_add_overflow(inner[one->parent], one->wall.total,
@@ -350,25 +326,29 @@ static int64_t *inner_times(const struct sd_groups *g, struct sd_arena *a)
     return inner;
 }
 
-int sd_analyse_section_tree(const struct sd_profile *p, struct sd_view *v)
+/* One row per path: count, wall (total, share, min, mean, max), then every metric seen,
+ * by what it adds up to; or a tree of nested sections. */
+int sd_view_sections(const struct sd_profile *p, const struct sd_view_request *r,
+                     struct sd_view *v)
 {
+    bool is_tree = r->is_tree;
     struct layout l = { .n = 0 };
     struct sd_groups g;
-    struct context c = { &l, &g, NULL, 0 };
+    struct context c = { &l, &g, NULL, (double)sd_run_wall_ns(p) };
     struct sd_view_table *t;
-    int rc = sd_groups_make(p, SD_GROUPS_TREE, &v->arena, &g);
+    int rc =
+        sd_groups_make(p, is_tree ? SD_GROUPS_TREE : SD_GROUPS_FLAT, &v->arena, &g);
 
     if (rc < 0)
         return rc;
-    c.inner = inner_times(&g, &v->arena);
-    c.run_ns = (double)sd_run_wall_ns(p);
-    rc = c.inner ? 0 : sd_no_memory();
-    tree_layout(&l);
+    c.inner = is_tree ? inner_times(&g, &v->arena) : NULL;
+    rc = is_tree && !c.inner ? sd_no_memory() : 0;
+    add_fixed(&l, is_tree ? TREE : TABLE);
     add_metrics(&l, p, &g, &v->arena);
     add_endings(&l, &g);
     if (rc == 0)
         rc = fill(p, v, &c, &t);
-    if (rc == 0)
+    if (rc == 0 && is_tree)
         rc = set_parents(v, t, &g);
     if (rc == 0)
         rc = sd_view_table_sort(v, t, "wall", 0);

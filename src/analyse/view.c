@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/analyse.h"
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -12,6 +13,24 @@ void sd_view_release(struct sd_view *v)
 {
     sd_arena_release(&v->arena);
     *v = (struct sd_view){ 0 };
+}
+
+struct sd_drawing *sd_view_draw(struct sd_view *v, const char *name,
+                                enum sd_shape shape)
+{
+    struct sd_drawing *all =
+        sd_arena_alloc(&v->arena, (v->n_drawings + 1) * sizeof *all);
+
+    sd_assert(shape != SD_SHAPE_TABLE);
+    if (!all) {
+        sd_no_memory();
+        return NULL;
+    }
+    if (v->n_drawings)
+        memcpy(all, v->drawings, v->n_drawings * sizeof *all);
+    v->drawings = all;
+    all[v->n_drawings] = (struct sd_drawing){ .name = name, .shape = shape };
+    return &all[v->n_drawings++];
 }
 
 static const char *copy_text(struct sd_view *v, const char *s, bool *is_bad)
@@ -33,6 +52,7 @@ static bool fill_table(struct sd_view *v, struct sd_view_table *t,
     if (!t->columns || !t->cells)
         return false;
     for (size_t i = 0; i < t->n_columns; i++) {
+        sd_assert(columns[i].name); /* a table of columns has no gap */
         t->columns[i].name = copy_text(v, columns[i].name, &is_bad);
         t->columns[i].meaning = copy_text(v, columns[i].meaning, &is_bad);
     }
@@ -47,6 +67,7 @@ struct sd_view_table *sd_view_add(struct sd_view *v, const char *name,
         sd_arena_alloc(&v->arena, (v->n_tables + 1) * sizeof *tables);
     struct sd_view_table *t;
 
+    sd_assert(n_columns > 0);
     if (!tables)
         goto none;
     if (v->n_tables)
@@ -156,6 +177,7 @@ static void sort_rows(const struct order *o, size_t n)
         from = to;
         to = other;
     }
+    sd_assert_slow(n < 2 || !goes_after(o, from[0], from[n - 1]));
     if (from != o->rows)
         memcpy(o->rows, from, n * sizeof *from);
 }
@@ -189,6 +211,7 @@ static int tree_order(const struct sd_view_table *t, uint32_t *rows, uint32_t *s
         stack[depth++] = (uint32_t)at;
         at = first[at];
     }
+    sd_assert(n_done == n); /* every row hangs on one that is there */
     sd_free(first);
     return 0;
 }
@@ -203,6 +226,7 @@ static int apply_order(struct sd_view *v, struct sd_view_table *t, const uint32_
     if (!cells || !place || !parents)
         return sd_no_memory();
     for (size_t i = 0; i < t->n_rows; i++) {
+        sd_assert(rows[i] < t->n_rows);
         memcpy(cells + i * t->n_columns, sd_view_cell(t, rows[i], 0),
                t->n_columns * sizeof *cells);
         place[rows[i]] = (int32_t)i;
@@ -259,6 +283,7 @@ static int cut(struct sd_view *v, struct sd_view_table *t, size_t limit)
 {
     size_t n = t->n_rows - limit;
 
+    sd_assert(limit < t->n_rows);
     t->note = sd_arena_printf(&v->arena, "%s%s%zu more row%s", t->note ? t->note : "",
                               t->note ? "; " : "", n, n == 1 ? "" : "s");
     t->n_rows = limit;
@@ -300,6 +325,7 @@ static size_t keep_rows(struct sd_view_table *t, const bool *is_kept, int32_t *p
     for (size_t i = 0; i < t->n_rows; i++) {
         if (!is_kept[i])
             continue;
+        sd_assert(!t->parents || t->parents[i] < (int32_t)i); /* parents first */
         place[i] = (int32_t)kept;
         memmove(sd_view_cell(t, kept, 0), sd_view_cell(t, i, 0),
                 t->n_columns * sizeof *t->cells);
@@ -340,6 +366,7 @@ int sd_view_table_match(struct sd_view *v, struct sd_view_table *t,
     if (rc < 0)
         return rc;
     kept = keep_rows(t, is_kept, place);
+    sd_assert(kept <= t->n_rows);
     n_gone = t->n_rows - kept;
     t->n_rows = kept;
     if (n_gone == 0)

@@ -3,9 +3,9 @@
 #define SD_ANALYSE_VIEW_H
 /* view: the answer to a question, in a shape a report can draw.
  *
- * Few shapes serve everything: table, tree (a table whose rows have parents),
- * series, flame (a tree whose rows have widths), and graph (with the model).  A report
- * draws shapes and knows no collector by name. */
+ * Few shapes serve everything (shapes.def): table, tree (a table whose rows have
+ * parents), series, flame (a tree whose rows have widths), graph, and some more for
+ * growth and models.  A report draws shapes and knows no collector by name. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -131,6 +131,45 @@ struct sd_view_flame {
     uint32_t n_levels;
 };
 
+/* Functions and who calls whom. */
+struct sd_graph_node {
+    const char *name;     /* "module:12:function" */
+    const char *function; /* the last part of it */
+    const char *file;     /* whole */
+    int64_t line;
+    int64_t calls;
+    double self, total;               /* shares of the whole, 0 to 1 */
+    double self_amount, total_amount; /* in the graph's unit */
+    double weight;                    /* for its colour, 0 to 1 */
+    /* Of a comparison: the same of the other graph, where it is in it.  What is only
+     * there has nothing above. */
+    bool is_in_other;
+    double other_self, other_total;
+    int64_t other_calls;
+};
+
+struct sd_graph_edge {
+    uint32_t from, to; /* nodes; the same in a recursion */
+    int64_t calls;
+    double total; /* share of the whole that was spent below these calls */
+    bool is_in_other;
+    double other_total;
+    int64_t other_calls;
+};
+
+struct sd_view_graph {
+    const char *title;    /* what was run */
+    const char *subtitle; /* what is drawn of it */
+    const char *search;   /* looked for when it is opened, or NULL */
+    const char *unit;     /* of amounts: "s", "samples" */
+    bool has_calls;       /* calls were counted */
+    bool is_compared;
+    struct sd_graph_node *nodes; /* in the order of the stats */
+    size_t n_nodes, n_all_nodes; /* drawn, and known */
+    struct sd_graph_edge *edges; /* by their callers */
+    size_t n_edges, n_all_edges;
+};
+
 /* How a function's time grows with size: points, and the curve through them. */
 struct sd_growth_mark {
     double n, ns;
@@ -216,13 +255,38 @@ struct sd_view_map {
     const char *note; /* what is not drawn, or NULL */
 };
 
+enum sd_shape {
+#define SHAPE(id, name) SD_SHAPE_##id,
+#include "analyse/shapes.def"
+#undef SHAPE
+    SD_SHAPES
+};
+
+/* Any shape but a table. */
+struct sd_drawing {
+    const char *name; /* key in JSON: "flame" */
+    enum sd_shape shape;
+    union {
+#define SHAPE(id, name) struct sd_view_##name name;
+#include "analyse/shapes.def"
+#undef SHAPE
+    };
+};
+
 /* What one run gives: everything `sonde report` prints, in order. */
 struct sd_view {
     struct sd_arena arena; /* owns all below */
     struct sd_view_table *tables;
     size_t n_tables;
+    struct sd_drawing *drawings;
+    size_t n_drawings;
 };
 void sd_view_release(struct sd_view *v);
+
+/* Adds a drawing that is all zero, to be filled in the view's arena; NULL when out of
+ * memory, with its sentence.  Earlier ones may move. */
+struct sd_drawing *sd_view_draw(struct sd_view *v, const char *name,
+                                enum sd_shape shape);
 
 /* Adds a table of empty cells; NULL when out of memory, with its sentence.  Columns
  * and texts are copied into the view.  Earlier tables may move. */

@@ -23,6 +23,12 @@ enum { FIRST_BLOCK = 64, LARGEST_BLOCK = 64 };
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 #endif
 
+_Static_assert((int)FIRST_BLOCK <= (int)LARGEST_BLOCK &&
+                   LARGEST_BLOCK % FIRST_BLOCK == 0,
+               "doubled, the first becomes the largest");
+_Static_assert(offsetof(struct sd_arena_block, bytes) % _Alignof(max_align_t) == 0,
+               "what is aligned within a block is aligned in memory");
+
 static size_t next_size(const struct sd_arena *a)
 {
     size_t size = FIRST_BLOCK;
@@ -68,6 +74,8 @@ static void *take(struct sd_arena_block *b, size_t n, size_t align)
 {
     size_t start = (b->used + align - 1) & ~(align - 1);
 
+    sd_assert(align > 0 && (align & (align - 1)) == 0); /* the mask needs it */
+    sd_assert(b->used <= b->size);
     if (start > b->size || n > b->size - start)
         return NULL;
     b->used = start + n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_ARENA_H
 #define SD_BASE_ARENA_H
-/* arena: what lives and dies together.  Pieces are never freed one by one and
- * never move, so pointers into an arena stay good until it is released. */
+/* arena: allocates pieces that are all freed together.  Pieces are never freed one by
+ * one and never move, so pointers into an arena stay good until it is released. */
 #include <stddef.h>
 
 struct sd_arena_block;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_ASSERT_H
 #define SD_BASE_ASSERT_H
-/* assert: says what must be true if we made no mistake.
+/* assert: states what holds unless we made a mistake.
  *
  * Input is never asserted, it is checked.  What a broken assert does depends on
  * whose process it is: the program and the tests abort; a guest (the extension,
@@ -20,8 +20,14 @@ void sd_assert_broken(const char *file, int line, const char *claim);
             sd_assert_broken(__FILE__, __LINE__, #claim);                              \
     } while (0)
 
-/* The same on a hot path: only tests that are built tiny or with sanitizers keep it. */
-#if SD_TINY || defined(__SANITIZE_ADDRESS__)
+/* The same on a hot path: only tests that are built tiny or with sanitizers, and
+ * fuzzers, keep it. */
+#ifdef __has_feature
+#define SD_IS_SANITIZED __has_feature(address_sanitizer) /* clang's word for it */
+#else
+#define SD_IS_SANITIZED 0
+#endif
+#if SD_TINY || SD_IS_SANITIZED || defined(__SANITIZE_ADDRESS__)
 #define sd_assert_slow(claim) sd_assert(claim)
 #else
 #define sd_assert_slow(claim) ((void)0)

@@ -71,6 +71,7 @@ void sd_buf_vprintf(struct sd_buf *b, const char *fmt, va_list args)
         if (to)
             vsnprintf(to, (size_t)n + 1, fmt, again);
     }
+    sd_assert(!to || n < 0 || b->n + (size_t)n < b->cap);
     va_end(again);
     if (n < 0)
         go_bad(b);

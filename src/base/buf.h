@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_BUF_H
 #define SD_BASE_BUF_H
-/* buf: bytes that grow at the end.
+/* buf: a byte buffer that grows at its end.
  *
  * It goes bad instead of failing each time: after the first allocation that
  * fails, later additions do nothing, so a writer adds a whole record and asks

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_CLOCK_H
 #define SD_BASE_CLOCK_H
-/* clock: durations come from CLOCK_MONOTONIC, which no administrator can step.
- * CLOCK_REALTIME is read once per capture, to say on which day it was made. */
+/* clock: reads clocks.  Durations come from CLOCK_MONOTONIC, which no administrator can
+ * step.  CLOCK_REALTIME is read once per capture, to say on which day it was made. */
 #include <stdint.h>
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_CURSOR_H
 #define SD_BASE_CURSOR_H
-/* cursor: reads bytes nobody has vouched for.
+/* cursor: reads untrusted bytes without leaving their bounds.
  *
  * It goes bad instead of going out of bounds: after the first short read every
  * later read gives 0, so a parser takes in a whole record and asks once, at the
@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 struct sd_cursor {
     const uint8_t *at, *end;
@@ -31,6 +33,7 @@ static inline const uint8_t *sd_cursor_take(struct sd_cursor *c, size_t n)
 {
     const uint8_t *p = c->at;
 
+    sd_assert_slow(c->at <= c->end);
     if (c->bad || (size_t)(c->end - c->at) < n) {
         c->bad = true;
         return NULL;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -27,6 +28,10 @@ static _Thread_local const char *stand_in;
 static pthread_once_t slot_key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t slot_key;
 static bool has_slot_key;
+
+#define ERR(name, value, meaning) _Static_assert((value) < 0, "0 is success");
+#include "base/errors.def"
+#undef ERR
 
 static void free_slot(void *p)
 {
@@ -67,6 +72,7 @@ static void say(int code, const char *fmt, va_list args, const char *joint,
         memcpy(text + n, mark, sizeof mark);
         n += sizeof mark - 1;
     }
+    sd_assert(n < sizeof text && text[n] == 0);
     stand_in = sd_err_meaning(code);
     if (own_slot())
         memcpy(slot, text, n + 1);
@@ -77,6 +83,7 @@ int sd_fail(enum sd_err code, const char *fmt, ...)
     int kept = errno;
     va_list args;
 
+    sd_assert(code < 0); /* else the caller takes it for success */
     va_start(args, fmt);
     say(code, fmt, args, "", "");
     va_end(args);
@@ -128,6 +135,7 @@ int sd_fail_in(int rc, const char *fmt, ...)
     int kept = errno;
     va_list args;
 
+    sd_assert(rc < 0);
     va_start(args, fmt);
     say(rc, fmt, args, ": ", sd_fail_text());
     va_end(args);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,6 +20,10 @@
 
 /* Of names for new files. */
 enum { N_DIGITS = 6, TRIES = 1000, ANOTHER = 0x9e3779 };
+
+_Static_assert((1 << 4 * N_DIGITS) - 1 == 0xffffff,
+               "as many digits as the mask leaves");
+_Static_assert(ANOTHER % 2 == 1, "it comes to every number before it meets one again");
 
 /* Maps the open file `fd`.  The map is private and read-only, but a file that is cut
  * short under it still raises SIGBUS when read past its new end; captures only grow,
@@ -80,7 +85,8 @@ static int fail_to_create(int err, const char *path)
     if (err != ENOENT && err != ENOTDIR)
         return sd_fail_errno(err, "cannot create %s", path);
     if (has_directory(path))
-        return sd_fail(SD_EACCESS, "cannot create %s: its directory takes no new files",
+        return sd_fail(SD_EACCESS,
+                       "cannot create %s: files cannot be created in its directory",
                        path);
     return sd_fail(SD_EABSENT, "cannot create %s: its directory does not exist", path);
 }
@@ -93,10 +99,10 @@ static int fail_as_existing(const char *path)
         return sd_fail(SD_EEXISTS, "%s is a directory; name a file in it", path);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return sd_fail(SD_EEXISTS,
-                       "%s is not a regular file and is not replaced; choose another "
-                       "name",
+                       "%s is not a regular file, so sonde does not replace it; choose "
+                       "another name",
                        path);
-    return sd_fail(SD_EEXISTS, "%s is there already; choose another name or remove it",
+    return sd_fail(SD_EEXISTS, "%s already exists; choose another name or remove it",
                    path);
 }
 
@@ -207,6 +213,7 @@ static int rename_to_new(const char *from, const char *to)
 
 int sd_file_place(const char *path, const char *beside, enum sd_create_flags flags)
 {
+    sd_assert(beside); /* only what was created is given its name */
     if (flags & SD_CREATE_OVER)
         return rename(beside, path) == 0
                    ? 0
@@ -286,7 +293,9 @@ static int read_all(int fd, size_t limit, struct sd_buf *b)
             return 0;
         b->n += (size_t)done;
         if (b->n > limit)
-            return sd_fail(SD_EFULL, "larger than %zu bytes", limit);
+            return sd_fail(SD_EFULL,
+                           "the file is larger than %zu bytes, which is the limit",
+                           limit);
     }
 }
 
@@ -306,6 +315,7 @@ int sd_read_file(const char *path, size_t limit, char **p, size_t *n)
         sd_buf_release(&b);
         return rc == SD_ENOMEM ? rc : sd_fail_in(rc, "%s", path);
     }
+    sd_assert(b.n < b.cap && b.n <= limit);
     b.p[b.n] = 0;
     *p = (char *)b.p;
     *n = b.n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_FILE_H
 #define SD_BASE_FILE_H
-/* file: the few things done to files, with their sentences. */
+/* file: maps, reads, creates and writes files; a failure leaves a sentence. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

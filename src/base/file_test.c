@@ -154,7 +154,7 @@ TEST(an_existing_file_is_not_touched_and_the_sentence_says_what_to_do)
     CHECK(sd_file_create(in_folder("x.sonde"), SD_CREATE_NEW, &fd) == SD_EEXISTS);
     CHECK(fd == -1);
     CHECK(strstr(sd_fail_text(),
-                 "x.sonde is there already; choose another name or remove it"));
+                 "x.sonde already exists; choose another name or remove it"));
     CHECK(holds(in_folder("x.sonde"), "old"));
     CHECK(remove_folder() == 1);
 }
@@ -216,7 +216,7 @@ TEST(a_folder_in_the_place_of_the_file_is_told)
     CHECK(sd_file_create(in_folder("no/x"), SD_CREATE_OVER, &fd) == SD_EABSENT);
     CHECK(strstr(sd_fail_text(), "its directory does not exist"));
     CHECK(sd_file_create("/proc/x", SD_CREATE_OVER, &fd) == SD_EACCESS);
-    CHECK(strstr(sd_fail_text(), "its directory takes no new files"));
+    CHECK(strstr(sd_fail_text(), "files cannot be created in its directory"));
     CHECK(remove_folder() == 0);
 }
 
@@ -299,7 +299,7 @@ TEST(a_file_that_came_meanwhile_is_not_replaced_unless_asked)
     beside = begin("x", SD_CREATE_NEW);
     write_file(in_folder("x"), "old");
     CHECK(sd_file_place(in_folder("x"), beside, SD_CREATE_NEW) == SD_EEXISTS);
-    CHECK(strstr(sd_fail_text(), "/x is there already"));
+    CHECK(strstr(sd_fail_text(), "/x already exists"));
     CHECK(holds(in_folder("x"), "old") && holds(beside, "new"));
     CHECK(unlink(beside) == 0);
     sd_free(beside);
@@ -359,7 +359,7 @@ TEST(a_file_is_read_up_to_the_limit_and_refused_beyond)
     CHECK(sd_read_file(in_folder("x"), 5, &p, &n) == 0 && n == 5 && p[5] == 0);
     sd_free(p);
     CHECK(sd_read_file(in_folder("x"), 4, &p, &n) == SD_EFULL && !p && n == 0);
-    CHECK(strstr(sd_fail_text(), "/x: larger than 4 bytes"));
+    CHECK(strstr(sd_fail_text(), "/x: the file is larger than 4 bytes"));
     CHECK(sd_read_file(in_folder("absent"), 4, &p, &n) == SD_EABSENT && !p);
     CHECK(sd_read_file(folder, 4, &p, &n) == SD_EIO && !p);
     CHECK(remove_folder() == 1);

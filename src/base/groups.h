@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_GROUPS_H
 #define SD_BASE_GROUPS_H
-/* groups: things in an array, those of one group together, in the order they came in.
+/* groups: sorts the items of an array by group, without comparing them; order within a
+ * group is kept.
  *
  * Count each thing, sum up, then place each: no sorting, no list for each group.
  * `first` has two places more than there are groups, all zero before.  Once everything
@@ -10,6 +11,8 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/assert.h"
 
 static inline void sd_groups_count(uint32_t *first, uint32_t group)
 {
@@ -24,6 +27,8 @@ static inline void sd_groups_sum(uint32_t *first, size_t n_groups)
 
 static inline uint32_t sd_groups_place(uint32_t *first, uint32_t group)
 {
+    sd_assert_slow(first[(size_t)group + 1] <
+                   first[(size_t)group + 2]); /* was counted */
     return first[(size_t)group + 1]++;
 }
 #endif

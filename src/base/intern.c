@@ -19,7 +19,7 @@ static uint64_t first_key(const void *p, size_t n)
 #endif
 }
 
-static bool is_same(const struct sd_interned *item, const void *p, size_t n)
+static bool is_same(const struct sd_intern_string *item, const void *p, size_t n)
 {
     return item->n == n && (n == 0 || memcmp(item->p, p, n) == 0);
 }
@@ -42,10 +42,11 @@ static uint32_t search(const struct sd_intern *t, const void *p, size_t n,
  * (the bytes already copied stay in the arena, unused). */
 static int add(struct sd_intern *t, uint64_t key, const void *p, size_t n)
 {
-    struct sd_interned *items =
+    struct sd_intern_string *items =
         sd_grow_array(t->items, &t->cap, t->n + 1, sizeof *items);
     int rc;
 
+    sd_assert(t->arena);
     if (!items)
         return sd_no_memory();
     t->items = items;
@@ -75,6 +76,7 @@ int sd_intern(struct sd_intern *t, const void *p, size_t n, uint32_t *id)
             return rc;
         known = (uint32_t)(t->n - 1);
     }
+    sd_assert(known < t->n);
     *id = known;
     return 0;
 }

@@ -12,6 +12,8 @@
 
 enum { STEP = 4096, MOST = 64 << 20 };
 
+_Static_assert(SD_MARK_MAX > 20 + 1 + 8, "a length, a blank and a checksum");
+
 static bool sum_up(int fd, uint32_t *crc, size_t *n)
 {
     uint8_t part[STEP];

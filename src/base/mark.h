@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_MARK_H
 #define SD_BASE_MARK_H
-/* mark: by what a file is known again: its length and a checksum of its bytes.  Times
- * are not in it: who touches a file has not changed it, and who changes it may put the
- * time back. */
+/* mark: a fingerprint of a file, its length and a checksum of its bytes, to tell later
+ * whether it changed.  Times are not in it: who touches a file has not changed it, and
+ * who changes it may put the time back. */
 #include <stdbool.h>
 
 enum { SD_MARK_MAX = 40 };

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 
-/* The only state is the tests' wish to see an allocation fail.  While there is none
+/* The only state is the tests' request to see an allocation fail.  While there is none
  * an allocation pays one relaxed load of a word that nobody writes. */
 static _Atomic bool is_watched;
 static _Atomic size_t n_asked, fail_nth;
@@ -70,12 +71,14 @@ void *sd_grow_array(void *p, size_t *cap, size_t need, size_t size)
     size_t wanted = *cap ? *cap : first_cap(size);
     size_t bytes;
 
+    sd_assert(size > 0);
     if (p && need <= *cap)
         return p;
     while (wanted < need) {
         if (__builtin_mul_overflow(wanted, 2, &wanted))
             return NULL;
     }
+    sd_assert(wanted >= need);
     if (__builtin_mul_overflow(wanted, size, &bytes))
         return NULL;
     p = sd_regrow(p, bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_MEMORY_LEFT_H
 #define SD_BASE_MEMORY_LEFT_H
-/* memory_left: how much memory this process can still take: the least of what the
- * machine has available, what its control groups leave, and what its own limit on
- * addresses (RLIMIT_AS) leaves.
+/* memory_left: how much memory this process can still allocate: the least of what the
+ * machine has available, what its control groups leave, and what its address space
+ * limit (RLIMIT_AS) leaves.
  *
  * Linux grants more memory than there is and ends whoever uses it, so that an
  * allocation that succeeds proves nothing.  Who reads a file of unknown content asks

@@ -20,48 +20,18 @@ size_t sd_options_count(const struct sd_option *options)
     return n;
 }
 
-/* ---- through the environment ------------------------------------------------- */
-
-void sd_option_pack(struct sd_buf *to, const char *typed)
+void sd_options_fall_back(const struct sd_option *options,
+                          struct sd_option_value *values)
 {
-    for (; *typed; typed++) {
-        if (*typed == ',')
-            sd_buf_u8(to, '+');
-        else if (strchr("+;%", *typed))
-            sd_buf_printf(to, "%%%02X", (unsigned char)*typed);
-        else
-            sd_buf_u8(to, (uint8_t)*typed);
+    for (; options->name; options++, values++) {
+        *values = (struct sd_option_value){ 0 };
+        if (options->fallback) {
+            int rc = sd_option_read(options, options->fallback, values);
+
+            sd_assert(rc == 0); /* fallbacks are ours */
+        }
+        values->is_given = false;
     }
-}
-
-static int digit_of(char c)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-char *sd_option_unpack(const char *p, size_t n)
-{
-    char *typed = sd_strndup(p, n);
-    size_t to = 0;
-
-    for (size_t i = 0; typed && i < n; i++) {
-        int high = p[i] == '%' && n - i > 2 ? digit_of(p[i + 1]) : -1;
-        int low = high > 0 ? digit_of(p[i + 2]) : -1;
-
-        typed[to] = p[i];
-        if (low >= 0)
-            typed[to] = (char)(high << 4 | low);
-        else if (p[i] == '+')
-            typed[to] = ',';
-        i += low >= 0 ? 2 : 0;
-        to++;
-    }
-    if (typed)
-        typed[to] = '\0';
-    return typed;
 }
 
 /* ---- one value -------------------------------------------------------------- */
@@ -94,10 +64,13 @@ static const char *takes(const struct sd_option *o, char out[TAKES_MAX])
         return "a duration such as 100ms";
     case SD_SIZE:
         return "a size such as 64MiB";
+    case SD_NAMES:
+        return "names, apart by commas";
     case SD_CHOICE:
         say_choices(out, o->argument);
         return out;
     case SD_TEXT:
+    case SD_FORMAT:
     case SD_OPTIONAL:
     case SD_WORDS:
         snprintf(out, TAKES_MAX, "an argument (%s)",
@@ -114,6 +87,7 @@ static int find_choice(const char *choices, const char *word)
 {
     size_t n = strlen(word);
 
+    sd_assert(choices && *choices); /* a table that has a choice lists its words */
     for (int i = 0;; i++) {
         size_t len = strcspn(choices, "|");
 
@@ -155,6 +129,8 @@ static bool read_number(const struct sd_option *o, const char *typed, uint64_t *
     case SD_CHOICE:
         return read_choice(o->argument, typed, number);
     case SD_TEXT:
+    case SD_FORMAT:
+    case SD_NAMES:
     case SD_OPTIONAL:
     case SD_WORDS:
         return true; /* any text will do */
@@ -169,8 +145,10 @@ static int add_word(const char *shown, const char *typed, struct sd_option_value
 
     while (value->is_given && value->words[n])
         n++;
+    sd_assert(n <= SD_WORDS_MAX);
     if (n == SD_WORDS_MAX)
-        return sd_fail(SD_EUSAGE, "%s is said more than %d times", shown, SD_WORDS_MAX);
+        return sd_fail(SD_EUSAGE, "%s can be given at most %d times", shown,
+                       SD_WORDS_MAX);
     value->words[n] = typed;
     value->words[n + 1] = NULL;
     value->text = typed;
@@ -299,6 +277,7 @@ static int distance(const char *a, const char *b)
 
     if (n > WORD_MAX || m > WORD_MAX)
         return FAR;
+    _Static_assert((int)FAR > (int)WORD_MAX, "no two words are as far apart");
     for (size_t j = 0; j <= m; j++)
         rows[0][j] = (int)j;
     for (size_t i = 1; i <= n; i++) {
@@ -458,23 +437,6 @@ static int read_short(struct parse *p, const char *letters)
     return 0;
 }
 
-static void fill_fallbacks(struct walk w, struct sd_option_value *values)
-{
-    const struct sd_option *o;
-
-    for (; (o = walk_option(&w)); walk_on(&w)) {
-        struct sd_option_value *v = &values[w.index];
-
-        *v = (struct sd_option_value){ 0 };
-        if (o->fallback) {
-            int rc = sd_option_read(o, o->fallback, v);
-
-            sd_assert(rc == 0); /* fallbacks are ours */
-        }
-        v->is_given = false;
-    }
-}
-
 /* A lone dash is a word: it stands for standard input. */
 static bool is_word(const char *arg) { return arg[0] != '-' || arg[1] == 0; }
 
@@ -492,7 +454,10 @@ int sd_options_parse(const struct sd_option_table *tables, size_t n_tables,
     struct parse p = { walk_from(tables, n_tables), argc, 1, argv, values };
     int words = 0, rc = 0;
 
-    fill_fallbacks(p.all, values);
+    for (size_t i = 0; i < n_tables; i++) {
+        sd_options_fall_back(tables[i].options, values);
+        values += sd_options_count(tables[i].options);
+    }
     while (p.at < argc && rc == 0) {
         char *arg = argv[p.at];
 
@@ -511,6 +476,8 @@ int sd_options_parse(const struct sd_option_table *tables, size_t n_tables,
         else
             rc = arg[1] == '-' ? read_long(&p, arg + 2) : read_short(&p, arg + 1);
     }
+    sd_assert(rc < 0 || argc < 1 || p.at == argc); /* every word was looked at */
+    sd_assert(words == 0 || words < argc);
     if (words < argc - 1) /* so that the words can be handed to execv as they are */
         argv[words + 1] = NULL;
     *n_words = words;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_OPTION_H
 #define SD_BASE_OPTION_H
-/* option: one table describes what may be said; the command line, the Python
- * keywords, the help, the man pages and the completions all read it.
+/* option: a table describes the options; the command line, the Python keywords, the
+ * help, the man pages and the completions all read it.
  *
  * A verb's parse takes several tables (its own, those every verb has, those of
  * the collectors) and fills one array of values, table after table, in order. */
@@ -18,7 +18,10 @@ enum sd_option_kind {
     SD_DURATION, /* nanoseconds */
     SD_SIZE,     /* bytes */
     SD_TEXT,
+    SD_FORMAT,   /* text: the name of an output, which completions list */
     SD_CHOICE,   /* `argument` lists the words: "auto|on|off"; text holds the word */
+    SD_NAMES,    /* text: some of the words that `argument` lists, apart by commas; who
+                    reads it checks them */
     SD_OPTIONAL, /* text; the argument may be left out (then ""): only as --name=TEXT */
     SD_WORDS,    /* text; said again it adds up: all of it in `words` */
 };
@@ -66,13 +69,9 @@ int sd_options_parse(const struct sd_option_table *tables, size_t n_tables,
 int sd_option_read(const struct sd_option *option, const char *typed,
                    struct sd_option_value *value);
 size_t sd_options_count(const struct sd_option *options);
-
-/* A value on its way through SONDE_WITH, where a comma stands between collectors and a
- * semicolon between their options: its own commas are written as a plus, and what else
- * has a meaning there as %3B.  Unpacked is what was typed; sd_free frees it; NULL: no
- * memory. */
-void sd_option_pack(struct sd_buf *to, const char *typed);
-char *sd_option_unpack(const char *p, size_t n);
+/* Sets the values of a table to what holds when nothing is given. */
+void sd_options_fall_back(const struct sd_option *options,
+                          struct sd_option_value *values);
 
 /* The nearest of `words` (NULL-ended) to what was typed, or NULL when none is near. */
 const char *sd_nearest(const char *typed, const char *const *words);

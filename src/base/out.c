@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,7 +17,11 @@ enum { PENDING_MAX = 16 };
 enum { PENDING_MAX = 64 * 1024 };
 #endif
 
-void sd_out_to_fd(struct sd_out *o, int fd) { *o = (struct sd_out){ .fd = fd }; }
+void sd_out_to_fd(struct sd_out *o, int fd)
+{
+    sd_assert(fd >= 0); /* -1 means that all of it is kept */
+    *o = (struct sd_out){ .fd = fd };
+}
 
 void sd_out_to_memory(struct sd_out *o) { *o = (struct sd_out){ .fd = -1 }; }
 
@@ -25,7 +30,11 @@ void sd_out_to_count(struct sd_out *o, uint64_t limit_bytes)
     *o = (struct sd_out){ .fd = -1, .is_counted = true, .limit_bytes = limit_bytes };
 }
 
-uint64_t sd_out_counted(const struct sd_out *o) { return o->n_counted + o->pending.n; }
+uint64_t sd_out_counted(const struct sd_out *o)
+{
+    sd_assert(o->is_counted);
+    return o->n_counted + o->pending.n;
+}
 
 static bool keeps_all(const struct sd_out *o) { return o->fd < 0 && !o->is_counted; }
 
@@ -40,6 +49,7 @@ static void count(struct sd_out *o, size_t n)
  * middle is worse than one that stops. */
 static void put(struct sd_out *o, const void *p, size_t n)
 {
+    sd_assert(!keeps_all(o));
     if (o->is_counted)
         count(o, n);
     else if (o->err == 0 && sd_write_all(o->fd, p, n) < 0)

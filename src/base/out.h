@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_OUT_H
 #define SD_BASE_OUT_H
-/* out: where a report or a format writes to, without knowing what it is.
+/* out: buffered output to a file, a descriptor or memory; the writer need not know
+ * which.
  *
  * Buffered; goes bad instead of failing each time (a closed pipe, a full disk),
  * and says at the end what happened.  SIGPIPE is the caller's business: cli

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_PLAIN_LOCALE_H
 #define SD_BASE_PLAIN_LOCALE_H
-/* plain_locale: printf and strtod take the decimal point from the locale, which may be
- * that of the program we are a guest of.  This thread, and it alone, steps out of it
- * from one call to the other. */
+/* plain_locale: switches the calling thread to the C locale for a while.  printf and
+ * strtod take the decimal point from the locale, which may be that of the program we
+ * are a guest of.  This thread, and it alone, steps out of it from one call to the
+ * other. */
 #include <locale.h>
 
 struct sd_plain_locale {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/assert.h"
+
 static const char STARS[] = "***";
 
 /* Parts of a name that are enough, at the end of one: "token" catches hf_token and
@@ -154,6 +156,7 @@ void sd_redact_text(struct sd_buf *to, const char *s, size_t n)
             at += skip + value;
         }
     }
+    sd_assert(at == n); /* every byte is in the result, or behind the stars */
 }
 
 void sd_quote_word(struct sd_buf *to, const char *s, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_ROOT_TESTING_H
 #define SD_BASE_ROOT_TESTING_H
-/* root_testing: a root in /tmp in whose /proc and /sys a test says what machine it
- * is. */
+/* root_testing: a directory in /tmp whose /proc and /sys describe the machine that a
+ * test wants. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

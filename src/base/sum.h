@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_SUM_H
 #define SD_BASE_SUM_H
-/* sum: numbers that a capture holds may be anything.  Sums of them stop at the largest
- * and the smallest number there is, and never wrap. */
+/* sum: adds numbers without overflow.  A capture may hold any numbers.  Sums of them
+ * stop at the largest and the smallest number there is, and never wrap. */
 #include <stdint.h>
 
 static inline uint64_t sd_sum_u64(uint64_t a, uint64_t b)

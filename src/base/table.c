@@ -18,6 +18,10 @@ enum { FIRST_SLOTS = 2 };
 enum { FIRST_SLOTS = 16 };
 #endif
 
+_Static_assert(FIRST_SLOTS > 1 && (FIRST_SLOTS & (FIRST_SLOTS - 1)) == 0,
+               "a power of two, of which a quarter stays empty");
+_Static_assert(sizeof(struct sd_table_slot) == 16, "four slots in a line of the cache");
+
 /* Keys are often addresses or running numbers, whose low bits are all alike; linear
  * probing needs them spread.  (The finisher of MurmurHash3, which is a bijection.) */
 static uint64_t spread(uint64_t key)
@@ -91,6 +95,7 @@ static int grow(struct sd_table *t)
         bigger.slots[bigger.n_slots] = t->slots[t->n_slots];
     sd_free(t->slots);
     *t = bigger;
+    sd_assert(!is_full(t));
     return 0;
 }
 
@@ -119,6 +124,7 @@ static void close_hole(struct sd_table *t, size_t hole)
 {
     size_t mask = t->n_slots - 1;
 
+    sd_assert(hole < t->n_slots);
     for (size_t i = after(t, hole); t->slots[i].key != 0; i = after(t, i)) {
         size_t from_home = (i - home(t, t->slots[i].key)) & mask;
         size_t from_hole = (i - hole) & mask;
@@ -145,6 +151,7 @@ bool sd_table_remove(struct sd_table *t, uint64_t key)
     else
         *s = (struct sd_table_slot){ 0 };
     t->n--;
+    sd_assert_slow(!sd_table_get(t, key, &(uint64_t){ 0 }));
     return true;
 }
 
@@ -187,6 +194,7 @@ static uint64_t word(const uint8_t *p, size_t n)
 {
     uint64_t v = 0;
 
+    sd_assert_slow(n <= sizeof v);
     memcpy(&v, p, n);
     return v;
 }

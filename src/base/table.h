@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_TABLE_H
 #define SD_BASE_TABLE_H
-/* table: 64-bit keys to 64-bit values, open addressing, a power of two of slots.
+/* table: a hash table from 64-bit keys to 64-bit values, with open addressing and a
+ * power of two of slots.
  *
  * Keys are ids, addresses or hashes.  Where keys are hashes of something longer
  * the value is an index into the caller's array and the caller compares; see

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/assert.h"
 #include "base/plain_locale.h"
 
 struct range {
@@ -41,6 +42,8 @@ static bool is_in(const struct range *ranges, size_t n, uint32_t code)
 {
     while (n > 0) {
         const struct range *middle = ranges + n / 2;
+        sd_assert_slow(middle->first <= middle->last);
+        sd_assert_slow(n == 1 || ranges[n - 1].first > ranges[0].last);
 
         if (code < middle->first) {
             n /= 2;
@@ -81,6 +84,7 @@ static bool is_well_formed(uint32_t code, size_t len)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 
+    sd_assert_slow(len > 0 && len < COUNT(least));
     return code >= least[len] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
 }
 
@@ -89,6 +93,7 @@ size_t sd_text_decode(const char *s, size_t n, uint32_t *code)
     uint32_t c = 0;
     size_t len = announced((uint8_t)s[0], &c);
 
+    sd_assert_slow(n > 0);
     if (len == 0 || len > n)
         return 0;
     for (size_t i = 1; i < len; i++) {
@@ -173,6 +178,7 @@ static size_t step(const char *s, size_t n, size_t *columns)
     size_t len = sd_text_decode(s, n, &code);
 
     *columns = len ? columns_of(code) : 1;
+    sd_assert_slow(len <= n);
     return len ? len : 1;
 }
 
@@ -198,6 +204,7 @@ size_t sd_text_fit(const char *s, size_t n, size_t columns)
         columns -= taken;
         at += len;
     }
+    sd_assert(at <= n);
     return at;
 }
 
@@ -211,6 +218,7 @@ size_t sd_text_fit_end(const char *s, size_t n, size_t columns)
         from += step(s + from, n - from, &taken);
         left -= taken;
     }
+    sd_assert(from <= n);
     return n - from;
 }
 
@@ -232,6 +240,8 @@ char *sd_text_bytes(char out[SD_TEXT_MAX], int64_t bytes)
     uint64_t unit = 1024, t;
     size_t i = 0;
 
+    _Static_assert(COUNT(letters) == 6 + 1,
+                   "2 to the power of 60 is the last in 64 bits");
     if (n < 1024) {
         snprintf(out, SD_TEXT_MAX, "%s%d B", sign(bytes), (int)n);
         return out;
@@ -267,6 +277,7 @@ char *sd_text_duration(char out[SD_TEXT_MAX], int64_t ns)
     uint64_t unit = 1000, t;
     size_t i = 0;
 
+    _Static_assert(COUNT(names) == 2 + 1, "the loop stops at the last");
     if (n < 1000) {
         snprintf(out, SD_TEXT_MAX, "%s%d ns", sign(ns), (int)n);
         return out;
@@ -290,6 +301,7 @@ char *sd_text_count(char out[SD_TEXT_MAX], int64_t n)
     char *to = out;
     int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)magnitude(n));
 
+    _Static_assert(SD_TEXT_MAX > 1 + 20 + 6, "a sign, all digits and their commas");
     if (n < 0)
         *to++ = '-';
     for (int i = 0; i < len; i++) {
@@ -306,6 +318,7 @@ char *sd_text_scaled(char out[SD_TEXT_MAX], double v)
     static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
     size_t unit = 0;
 
+    _Static_assert(COUNT(units) == 7, "the loop stops at the last");
     /* 999,995 would read 1000.00K: it is 1.00M. */
     while (fabs(v) >= (unit == 0 ? 1000 : 999.995) && unit + 1 < 7) {
         v /= 1000;
@@ -322,6 +335,7 @@ char *sd_text_scaled(char out[SD_TEXT_MAX], double v)
 
 static void shortest(char out[SD_TEXT_MAX], double v)
 {
+    _Static_assert(SD_TEXT_MAX > 17 + 8, "17 digits, a sign, a point, and an exponent");
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, SD_TEXT_MAX, "%.*g", digits, v);
         if (strtod(out, NULL) == v)
@@ -369,6 +383,7 @@ static const char *read_decimal(const char *s, uint64_t *whole, uint64_t *billio
         return s;
     for (s++; *s >= '0' && *s <= '9'; s++, place /= 10)
         *billionths += (uint64_t)(*s - '0') * place;
+    sd_assert(*billionths < 1000000000);
     return s;
 }
 

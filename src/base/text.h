@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_BASE_TEXT_H
 #define SD_BASE_TEXT_H
-/* text: what a terminal and a person can read.
+/* text: escapes untrusted text, measures it in terminal columns, parses durations and
+ * sizes.
  *
  * Names come from strangers: control bytes, escape sequences and direction
  * overrides are shown as \x1b or \u202e, never sent to the terminal.  Nothing here

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_CALL_CELL_H
 #define SD_CAPTURE_CALL_CELL_H
-/* call_cell: a node of a calling-context tree, as it stands in a table (cells.h) of the
- * kind SD_CELLS_CALLS: one function, called along one path.
+/* call_cell: the layout of a node of a calling-context tree, one function called along
+ * one path, in a table (cells.h) of the kind SD_CELLS_CALLS.
  *
  * One table per thread and session.  Cell 0 is the root; parents stand before their
  * children.  A table may be read at any moment, also after a death: whatever is counted
@@ -50,6 +50,10 @@ struct sd_call_cell {
 };
 _Static_assert(sizeof(struct sd_call_cell) == 64, "on disk");
 
+enum sd_call_root_flags {
+    SD_CALLS_TIMED = 1, /* a timeline should also have every call */
+};
+
 /* Cell 0: what belongs to the whole tree.  Costs are of one call and return, in ticks x
  * 1024, calibrated in this process; 0 where they are not known (a user's own timer).
  * `inside` falls between the two clock reads of the call itself, and so into its own
@@ -72,7 +76,7 @@ struct sd_call_root {
     uint32_t lost;  /* calls that are in no cell, because there was no room for one;
                        UINT32_MAX: or more */
     int32_t last_child; /* as above */
-    int32_t none;       /* 0 */
+    uint32_t flags;     /* enum sd_call_root_flags */
 };
 _Static_assert(sizeof(struct sd_call_root) == 64, "on disk");
 

@@ -69,7 +69,8 @@ static int clear_old_folder(struct sd_capture *c, const char *path)
                        "remove it, or choose another name",
                        c->live_dir);
     if (!S_ISDIR(st.st_mode) || !sd_folder_remove(c->live_dir))
-        return sd_fail(SD_EEXISTS, "%s cannot be removed: it holds files of others",
+        return sd_fail(SD_EEXISTS,
+                       "cannot remove %s: it holds files that sonde did not make",
                        c->live_dir);
     return 0;
 }
@@ -112,7 +113,7 @@ static int make_file(struct sd_capture *c, char *take_path, uint64_t real_ns)
         sd_free(take_path);
         return rc;
     }
-    sd_kept_adopt(&c->file, take_path, fd);
+    sd_guarded_fd_adopt(&c->file, take_path, fd);
     sd_preamble_fill(&preamble, c->salt, real_ns, c->created_ns);
     why = sd_capture_extend(c, &preamble, sizeof preamble, NULL, 0);
     return why ? sd_fail_errno(why, "cannot write %s", c->file.path) : 0;
@@ -123,7 +124,7 @@ static void free_capture(struct sd_capture *c)
     sd_seal_forget(c);
     if (c->bell)
         munmap(c->bell, SD_PAGE);
-    sd_kept_release(&c->file);
+    sd_guarded_fd_release(&c->file);
     sd_squeezer_release(&c->squeezer);
     sd_free(c->half);
     sd_free(c->live_dir);
@@ -215,7 +216,6 @@ int sd_capture_create(const char *path, const struct sd_capture_options *options
 }
 
 const char *sd_capture_live_dir(const struct sd_capture *c) { return c->live_dir; }
-const char *sd_capture_path(const struct sd_capture *c) { return c->file.path; }
 
 int sd_capture_start(struct sd_capture *c) { return sd_seal_start(c); }
 
@@ -280,7 +280,7 @@ static void mark_ended(struct sd_capture *c, int32_t status, enum sd_bell_end ho
 
 static bool is_any_stuck(const struct sd_capture *c)
 {
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
+    for (const struct sd_live_processes *j = c->joined; j; j = j->next)
         if (j->is_stuck)
             return true;
     return false;
@@ -320,7 +320,7 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
         rc = sd_fail_errno(why                     ? why
                            : c->counts.write_error ? c->counts.write_error
                                                    : EIO,
-                           "%s could not be written to its end; the rest stays in %s",
+                           "could not finish writing %s; the rest is still in %s",
                            c->file.path, c->live_dir);
     if (counts) {
         *counts = c->counts;

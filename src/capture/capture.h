@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_CAPTURE_H
 #define SD_CAPTURE_CAPTURE_H
-/* capture: the owner's side: makes x.sonde and x.sonde.live/, seals full halves
- * into compressed chunks while the program runs, and finishes the file.
+/* capture: creates x.sonde and x.sonde.live/, seals full halves into compressed chunks
+ * while the program runs, and finishes the file.  This is the owner's side.
  *
  * x.sonde is append-only and written by its owner alone: the `sonde` parent, or a
  * process that called sonde.start().  Either side may be killed at any moment. */
@@ -27,7 +27,6 @@ int sd_capture_create(const char *path, const struct sd_capture_options *options
 
 /* Absolute name of the live folder, for SONDE_LIVE and sd_writer_join.  Borrowed. */
 const char *sd_capture_live_dir(const struct sd_capture *c);
-const char *sd_capture_path(const struct sd_capture *c);
 
 /* Facts that stand in META at the head of the file; before sd_capture_start. */
 int sd_capture_meta(struct sd_capture *c, const char *key, const char *value);
@@ -56,6 +55,10 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
 /* Removes the file and the folder (an export was asked for, or nothing ever started).
  */
 void sd_capture_abandon(struct sd_capture *c);
+
+/* CPU time of all other processes of this capture, each as far as it was seen: it is
+ * looked at four times a second. */
+uint64_t sd_capture_cpu_ns(struct sd_capture *c);
 
 /* The largest folded memory mark of a process of this capture (writer.h), or 0. */
 uint64_t sd_capture_peak_bytes(struct sd_capture *c, uint32_t pid);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/chunk.h"
@@ -17,7 +18,7 @@ struct part {
     struct sd_preamble preamble;
 };
 
-struct sd_merged {
+struct sd_capture_merge {
     char *path;   /* owned */
     char *beside; /* owned; what is written instead, and takes its name at the end */
     enum sd_create_flags create;
@@ -28,7 +29,7 @@ struct sd_merged {
     struct sd_squeezer squeezer;
 };
 
-static void free_merged(struct sd_merged *m)
+static void free_merged(struct sd_capture_merge *m)
 {
     if (m->fd >= 0)
         close(m->fd);
@@ -39,10 +40,10 @@ static void free_merged(struct sd_merged *m)
     sd_free(m);
 }
 
-int sd_merged_create(const char *path, enum sd_create_flags create,
-                     struct sd_merged **out)
+int sd_capture_merge_create(const char *path, enum sd_create_flags create,
+                            struct sd_capture_merge **out)
 {
-    struct sd_merged *m = sd_zalloc(sizeof *m);
+    struct sd_capture_merge *m = sd_zalloc(sizeof *m);
     int rc;
 
     *out = NULL;
@@ -61,7 +62,7 @@ int sd_merged_create(const char *path, enum sd_create_flags create,
     return 0;
 }
 
-static int put(struct sd_merged *m, const void *p, size_t n)
+static int put(struct sd_capture_merge *m, const void *p, size_t n)
 {
     if (sd_write_all(m->fd, p, n) < 0)
         return sd_fail_errno(errno, "cannot write %s", m->path);
@@ -69,7 +70,8 @@ static int put(struct sd_merged *m, const void *p, size_t n)
     return 0;
 }
 
-static int put_chunk(struct sd_merged *m, struct sd_chunk_head *h, const void *payload)
+static int put_chunk(struct sd_capture_merge *m, struct sd_chunk_head *h,
+                     const void *payload)
 {
     int rc;
 
@@ -78,7 +80,7 @@ static int put_chunk(struct sd_merged *m, struct sd_chunk_head *h, const void *p
     return rc < 0 ? rc : put(m, payload, h->stored_len);
 }
 
-static int put_view(struct sd_merged *m, const struct sd_reader *r,
+static int put_view(struct sd_capture_merge *m, const struct sd_reader *r,
                     const struct sd_chunk_view *v)
 {
     struct sd_chunk_head h = { .magic = SD_CHUNK_MAGIC,
@@ -96,7 +98,7 @@ static int put_view(struct sd_merged *m, const struct sd_reader *r,
 }
 
 /* Chunks that hold no records (LOST) are not handed out by the reader. */
-static int put_bare(struct sd_merged *m, const struct sd_reader *r)
+static int put_bare(struct sd_capture_merge *m, const struct sd_reader *r)
 {
     int rc = 0;
 
@@ -112,7 +114,7 @@ static int put_bare(struct sd_merged *m, const struct sd_reader *r)
 static uint64_t less(uint64_t from, uint64_t n) { return from > n ? from - n : 0; }
 
 /* What only the files of a live folder tell of: there is none beside a merged file. */
-static int put_stray_losses(struct sd_merged *m, const struct sd_reader *r)
+static int put_stray_losses(struct sd_capture_merge *m, const struct sd_reader *r)
 {
     struct sd_chunk_head h = { .magic = SD_CHUNK_MAGIC,
                                .type = SD_CHUNK_LOST,
@@ -139,7 +141,7 @@ static int put_stray_losses(struct sd_merged *m, const struct sd_reader *r)
 
 /* How it ended, with the number of chunks that there were then: fewer are here where
  * some were missing. */
-static int put_end(struct sd_merged *m, const struct sd_reader *r)
+static int put_end(struct sd_capture_merge *m, const struct sd_reader *r)
 {
     struct sd_chunk_head h = { .magic = SD_CHUNK_MAGIC,
                                .type = SD_CHUNK_END,
@@ -151,7 +153,7 @@ static int put_end(struct sd_merged *m, const struct sd_reader *r)
     return r->health.is_ended ? put_chunk(m, &h, &r->end) : 0;
 }
 
-static int put_capture(struct sd_merged *m, struct sd_reader *r,
+static int put_capture(struct sd_capture_merge *m, struct sd_reader *r,
                        const struct sd_preamble *preamble)
 {
     struct sd_chunk_view view;
@@ -167,7 +169,7 @@ static int put_capture(struct sd_merged *m, struct sd_reader *r,
     return rc < 0 ? rc : put_end(m, r);
 }
 
-static bool has(const struct sd_merged *m, const struct sd_reader *r)
+static bool has(const struct sd_capture_merge *m, const struct sd_reader *r)
 {
     for (size_t i = 0; i < m->n; i++) {
         const struct sd_preamble *p = &m->parts[i].preamble;
@@ -179,7 +181,7 @@ static bool has(const struct sd_merged *m, const struct sd_reader *r)
     return false;
 }
 
-int sd_merged_add(struct sd_merged *m, struct sd_reader *r, bool *is_new)
+int sd_capture_merge_add(struct sd_capture_merge *m, struct sd_reader *r, bool *is_new)
 {
     struct part *grown;
     struct part part = { .at = m->n_bytes };
@@ -198,12 +200,13 @@ int sd_merged_add(struct sd_merged *m, struct sd_reader *r, bool *is_new)
     if (rc < 0)
         return rc;
     part.preamble.part_bytes = m->n_bytes - part.at;
+    sd_assert(m->n < m->cap && part.preamble.part_bytes >= sizeof part.preamble);
     m->parts[m->n++] = part;
     return 0;
 }
 
 /* Only now is it known how many follow each. */
-static int write_preambles(struct sd_merged *m)
+static int write_preambles(struct sd_capture_merge *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         struct sd_preamble *p = &m->parts[i].preamble;
@@ -218,30 +221,31 @@ static int write_preambles(struct sd_merged *m)
 
 /* Only now is there a file of that name, or is one replaced: it may be one of those
  * that were merged, and it stays when one of them cannot be read. */
-static int close_file(struct sd_merged *m)
+static int close_file(struct sd_capture_merge *m)
 {
     int fd = m->fd;
 
+    sd_assert(fd >= 0 && m->beside);
     m->fd = -1;
     if (close(fd) < 0)
         return sd_fail_errno(errno, "cannot write %s", m->path);
     return sd_file_place(m->path, m->beside, m->create);
 }
 
-int sd_merged_finish(struct sd_merged *m)
+int sd_capture_merge_finish(struct sd_capture_merge *m)
 {
     int rc = write_preambles(m);
 
     if (rc == 0)
         rc = close_file(m);
     if (rc < 0)
-        sd_merged_abandon(m);
+        sd_capture_merge_abandon(m);
     else
         free_merged(m);
     return rc;
 }
 
-void sd_merged_abandon(struct sd_merged *m)
+void sd_capture_merge_abandon(struct sd_capture_merge *m)
 {
     if (!m)
         return;

@@ -23,7 +23,7 @@ struct sd_scratch {
     struct sd_capture_counts counts;
 };
 
-struct sd_seen {
+struct sd_test_counts {
     uint64_t events, sum;  /* of the numbers */
     uint64_t names_wrong;  /* events whose site's name does not fit their number */
     uint64_t out_of_order; /* numbers smaller than the one before in their stream */
@@ -92,7 +92,7 @@ struct sd_digits {
     int of_string[4096], of_site[4096];
 };
 
-static inline void sd_seen_record(struct sd_seen *seen, struct sd_digits *digits,
+static inline void sd_seen_record(struct sd_test_counts *seen, struct sd_digits *digits,
                                   const struct sd_record *r, uint64_t *last)
 {
     const void *p = r;
@@ -118,14 +118,14 @@ static inline void sd_seen_record(struct sd_seen *seen, struct sd_digits *digits
     seen->notes += r->type == SD_REC_NOTE;
 }
 
-static inline void sd_seen_fill(struct sd_seen *seen, struct sd_reader *r)
+static inline void sd_seen_fill(struct sd_test_counts *seen, struct sd_reader *r)
 {
     static _Thread_local struct sd_digits digits;
     struct sd_chunk_view view;
     const struct sd_record *record;
     uint64_t last = 0;
 
-    *seen = (struct sd_seen){ 0 };
+    *seen = (struct sd_test_counts){ 0 };
     while (sd_reader_next(r, &view) == 1) {
         uint32_t at = 0;
 
@@ -142,12 +142,12 @@ static inline void sd_seen_fill(struct sd_seen *seen, struct sd_reader *r)
 }
 
 /* 0, or what opening said. */
-static inline int sd_scratch_read(struct sd_scratch *s, struct sd_seen *seen)
+static inline int sd_scratch_read(struct sd_scratch *s, struct sd_test_counts *seen)
 {
     struct sd_reader *r;
     int rc = sd_reader_open(s->path, &r);
 
-    *seen = (struct sd_seen){ 0 };
+    *seen = (struct sd_test_counts){ 0 };
     if (rc < 0)
         return rc;
     sd_seen_fill(seen, r);

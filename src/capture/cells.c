@@ -17,13 +17,18 @@
 
 enum { RETRY_NS = 100 * 1000 * 1000 }; /* after a segment could not be had */
 
+_Static_assert(SD_SEGMENT % SD_PAGE == 0, "segments are mapped one by one");
+_Static_assert((int)SD_SEGMENT <= (int)SD_CHUNK_RAW_MAX, "a segment is one chunk");
+_Static_assert(SD_RECORD_MAX <= SD_SEGMENT - SD_SEGMENT_HEAD,
+               "a segment holds any record");
+
 struct sd_cells {
     struct sd_cells *host;   /* whose file, segments and definitions these are: itself,
                                 or the table that it stands beside; borrowed */
     struct sd_cells *beside; /* the next kind of cells in the same table; owned */
     struct sd_pool *pool;    /* NULL on anonymous memory; borrowed */
     _Atomic uint32_t *is_here; /* a page that fork empties; owned */
-    struct sd_kept file;
+    struct sd_guarded_fd file;
     struct sd_live_head *head; /* the file's, or NULL */
     uint16_t kind;
     uint32_t cell_bytes, per_segment;
@@ -65,7 +70,7 @@ static void *map_segment(struct sd_cells *t)
                  -1, 0);
         return p == MAP_FAILED ? NULL : p;
     }
-    fd = sd_kept_fd(&t->file, 0);
+    fd = sd_guarded_fd_fd(&t->file, 0);
     why = fd < 0 ? errno : sd_live_reserve(fd, at, SD_SEGMENT);
     p = why ? NULL : sd_live_map(fd, at, SD_SEGMENT, SD_SEGMENT);
     if (p)
@@ -117,7 +122,7 @@ static int back_by_file(struct sd_cells *t, struct sd_writer *w)
 
     t->pool = sd_writer_pool(w);
     if (!t->pool)
-        return sd_fail(SD_EGONE, "the writer has left its capture");
+        return sd_fail(SD_EGONE, "this process is no longer part of the capture");
     why = sd_pool_make_file(t->pool, SD_LIVE_CELLS, &t->file, &t->head);
     if (why) {
         atomic_store(&t->pool->why_no_room, why);
@@ -131,6 +136,7 @@ static struct sd_cells *make(uint16_t kind, uint32_t cell_bytes)
 {
     struct sd_cells *t = sd_zalloc(sizeof *t);
 
+    sd_assert(cell_bytes > 0 && cell_bytes <= SD_SEGMENT - SD_SEGMENT_HEAD);
     if (!t)
         return NULL;
     t->host = t;
@@ -192,6 +198,7 @@ void *sd_cells_at(const struct sd_cells *t, uint32_t index)
 {
     struct sd_segment *s = t->cells[index / t->per_segment];
 
+    sd_assert_slow(index / t->per_segment < t->n_cells);
     return (uint8_t *)s + SD_SEGMENT_HEAD +
            (size_t)(index % t->per_segment) * t->cell_bytes;
 }
@@ -235,6 +242,7 @@ void sd_cells_counts_itself(struct sd_cells *t) { t->counts_itself = true; }
 
 int sd_cells_refused(struct sd_cells *t)
 {
+    sd_assert(t->host == t && t->n == 0);
     if (t->head && sd_cells_is_ours(t))
         atomic_fetch_sub(&t->head->lost, t->lost);
     t->lost = 0;
@@ -273,6 +281,7 @@ uint32_t sd_cells_add(struct sd_cells *t, const void *cell)
     }
     memcpy(sd_cells_at(t, t->n), cell, t->cell_bytes);
     s = t->cells[t->n / t->per_segment];
+    sd_assert_slow(s->used == t->n % t->per_segment * t->cell_bytes);
     atomic_store_explicit(&s->used, s->used + t->cell_bytes, memory_order_release);
     return t->n++;
 }
@@ -284,6 +293,7 @@ uint32_t sd_cells_n_segments(const struct sd_cells *t) { return (uint32_t)t->n_a
 
 const struct sd_segment *sd_cells_segment(const struct sd_cells *t, uint32_t i)
 {
+    sd_assert(i < t->n_all);
     return t->all[i];
 }
 
@@ -297,6 +307,7 @@ static void *put(struct sd_cells *t, enum sd_record_type type, size_t len)
     if (!sd_cells_is_ours(t))
         return NULL;
     len = (len + 7) & ~(size_t)7;
+    sd_assert(len <= SD_RECORD_MAX && t->host == t);
     if (!t->defs || t->defs->used + len > SD_SEGMENT - SD_SEGMENT_HEAD) {
         struct sd_segment *s = add_segment(t, SD_CHUNK_DEFS);
 
@@ -315,6 +326,7 @@ static void *put(struct sd_cells *t, enum sd_record_type type, size_t len)
 
 static void publish(struct sd_cells *t, const struct sd_record *r)
 {
+    sd_assert(t->defs->used + r->len <= SD_SEGMENT - SD_SEGMENT_HEAD);
     atomic_store_explicit(&t->defs->used, t->defs->used + r->len, memory_order_release);
 }
 
@@ -376,6 +388,7 @@ bool sd_cells_put_size(struct sd_cells *t, const struct sd_cells_size *size)
     size_t n = size->n_dims * sizeof *size->dims;
     struct sd_rec_size *r = put(t, SD_REC_SIZE, sizeof *r + n);
 
+    sd_assert(size->n_dims <= SD_DIMS_MAX);
     if (!r)
         return false;
     *r = (struct sd_rec_size){ r->head,        size->site, size->name,
@@ -451,6 +464,7 @@ static void spill_all(struct sd_cells *t)
                                   .salt = t->pool->salt,
                                   .stream = sd_cells_stream(t) };
 
+    sd_assert(t->host == t && !t->is_mapped);
     for (size_t i = 0; i < t->n_all; i++) {
         const uint8_t *p = (const uint8_t *)t->all[i];
         uint32_t n = t->all[i]->used;
@@ -492,12 +506,12 @@ void sd_cells_free(struct sd_cells *t)
     sd_free(t->all);
     sd_free(t->cells);
     sd_pool_unmap_head(t->head);
-    sd_kept_release(&t->file);
+    sd_guarded_fd_release(&t->file);
     sd_page_release(t->is_here);
     sd_free(t);
 }
 
-int sd_seal_cells(struct sd_capture *c, struct sd_joined *j)
+int sd_seal_cells(struct sd_capture *c, struct sd_live_processes *j)
 {
     struct sd_chunk_head head;
     int why = 0;

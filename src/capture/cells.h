@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_CELLS_H
 #define SD_CAPTURE_CELLS_H
-/* cells: a live table, for what is counted and not logged.
+/* cells: a live table whose cells are updated in place, for what is counted instead of
+ * logged.
  *
  * Cells of one size, numbered from 0, are added at the end and updated in place; they
  * never move.  What they refer to (names, sites) is defined before, through the same

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "capture/cells.h"
 #include "capture/reader.h"
 
@@ -28,6 +29,7 @@ bool sd_cells_in_segment(const struct sd_live_in *in, uint32_t i, uint8_t *buf,
     struct sd_segment s;
     uint32_t n;
 
+    _Static_assert((int)SD_SEGMENT <= (int)SD_CHUNK_RAW_MAX, "buf holds any segment");
     if (i >= SD_MAX_SEGMENTS || pread(in->fd, &s, sizeof s, at) != sizeof s ||
         s.magic != SD_SEGMENT_MAGIC || s.used > SD_SEGMENT - SD_SEGMENT_HEAD)
         return false;
@@ -44,6 +46,7 @@ bool sd_cells_in_segment(const struct sd_live_in *in, uint32_t i, uint8_t *buf,
     } else {
         memmove(buf, buf + sizeof s, n);
     }
+    sd_assert(n <= SD_SEGMENT);
     *head = (struct sd_chunk_head){ .magic = SD_CHUNK_MAGIC,
                                     .type = s.type,
                                     .salt = in->head.salt,

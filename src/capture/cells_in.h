@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_CELLS_IN_H
 #define SD_CAPTURE_CELLS_IN_H
-/* cells_in: a table's file as seen from outside. */
+/* cells_in: reads the file of a live table (cells.h) from another process. */
 #include "capture/chunk.h"
 #include "capture/folder.h"
 

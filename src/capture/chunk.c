@@ -5,6 +5,7 @@
 #define ZSTD_STATIC_LINKING_ONLY /* for contexts that allocate through us */
 #include <zstd.h>
 
+#include "base/assert.h"
 #include "base/encoding/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -96,6 +97,7 @@ const void *sd_squeeze(struct sd_squeezer *s, int level, const void *raw, uint32
 {
     size_t done = 0;
 
+    sd_assert(n <= SD_CHUNK_RAW_MAX);
     h->flags &= (uint16_t)~SD_CHUNK_ZSTD;
     h->raw_len = h->stored_len = n;
     if (level == 0 || n < 64 || !can_compress(s))
@@ -103,6 +105,7 @@ const void *sd_squeeze(struct sd_squeezer *s, int level, const void *raw, uint32
     done = ZSTD_compressCCtx(s->compress, s->out, n - 1, raw, n, level);
     if (ZSTD_isError(done))
         return raw; /* it does not get smaller, or there is no memory: raw is as good */
+    sd_assert(done < n);
     h->flags |= SD_CHUNK_ZSTD;
     h->stored_len = (uint32_t)done;
     return s->out;
@@ -113,6 +116,7 @@ int sd_expand(struct sd_squeezer *s, const struct sd_chunk_head *h, const void *
 {
     size_t done;
 
+    sd_assert(lengths_fit(h)); /* whoever checked the payload checked them */
     if (!(h->flags & SD_CHUNK_ZSTD)) {
         memcpy(to, payload, h->raw_len);
         return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_CHUNK_H
 #define SD_CAPTURE_CHUNK_H
-/* chunk: the unit that is whole or not there.
+/* chunk: the unit of a capture file: it is complete, by its checksum, or does not
+ * count.
  *
  * A 64-byte header and a payload, compressed or not, under one CRC-32C.  The salt of
  * the capture stands in each, so that a scan finds the next chunk after damage and a
@@ -42,6 +43,8 @@ struct sd_chunk_head {
     uint32_t crc;         /* of the 60 bytes above, then of the payload as stored */
 };
 _Static_assert(sizeof(struct sd_chunk_head) == SD_CHUNK_HEAD, "on disk");
+_Static_assert(offsetof(struct sd_chunk_head, crc) == 60,
+               "on disk: the sum comes last");
 
 struct sd_preamble {
     char magic[8]; /* SD_PREAMBLE_MAGIC */
@@ -49,12 +52,14 @@ struct sd_preamble {
     uint32_t bytes; /* of this preamble: 64 */
     uint64_t salt;
     uint64_t created_real_ns, created_mono_ns;
-    uint64_t part_bytes; /* of a merged file (merged.h): this capture's; else 0 */
-    uint32_t n_after;    /* captures behind it in that file */
+    uint64_t
+        part_bytes;   /* of a merged file (capture_merge.h): this capture's; else 0 */
+    uint32_t n_after; /* captures behind it in that file */
     uint8_t zero[8];
     uint32_t crc; /* of the 60 bytes above */
 };
 _Static_assert(sizeof(struct sd_preamble) == 64, "on disk");
+_Static_assert(offsetof(struct sd_preamble, crc) == 60, "on disk: the sum comes last");
 /* As PNG's: a text-mode copy or a seven-bit line breaks it visibly. */
 #define SD_PREAMBLE_MAGIC "\x89SONDE\r\n"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* complaint: one sentence on what is missing from a capture. */
+/* complaint: says in one sentence what is missing from a capture. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,8 @@ void sd_complain(struct sd_reader *r)
         add(r, "%u of the captures that were merged in it %s missing behind this one",
             r->n_parts_gone, r->n_parts_gone == 1 ? "is" : "are");
     if (r->is_folder_foreign)
-        add(r, "the live folder beside it is another capture's and was not read");
+        add(r, "the live folder beside it belongs to another capture, so sonde did not "
+               "read it");
     memcpy(r->damage, r->complaint, sizeof r->damage);
     if (h->lost_events)
         add(r, "%s events were dropped while recording",

@@ -5,11 +5,13 @@
  * tables both put them. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "capture/record.h"
 
 /* Padding is zeros: what stood there before is nobody's business. */
 static inline void sd_clear_tail(struct sd_record *r, size_t used)
 {
+    sd_assert(used <= r->len);
     memset((char *)r + used, 0, r->len - used);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 
 static bool read_at(int fd, uint64_t at, void *to, size_t n)
@@ -197,6 +198,8 @@ int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slo
                   (uint64_t)half * slot->half_bytes;
     struct sd_slot again;
 
+    sd_assert(half == 0 || half == 1);
+    _Static_assert((int)SD_BIG_HALF <= (int)SD_CHUNK_RAW_MAX, "buf holds any half");
     *bad_bytes = 0;
     if (h->state == SD_HALF_FREE || n == 0)
         return 0;
@@ -251,6 +254,7 @@ int sd_live_in_free_half(const struct sd_live_in *in, uint32_t i,
                      (uint64_t)half * sizeof(struct sd_half) +
                      offsetof(struct sd_half, state);
 
+    sd_assert(half == 0 || half == 1);
     if (slot->halves[half].state == SD_HALF_FILLING &&
         !write_word(in, base + offsetof(struct sd_slot, lost), 0))
         return SD_EIO;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_FOLDER_H
 #define SD_CAPTURE_FOLDER_H
-/* folder: the live folder as seen from outside, by the owner while it seals and by
- * readers after a death.
+/* folder: reads the live folder from another process: the owner while it seals, readers
+ * after a crash.
  *
  * Files are read with pread(2), never mapped: a process that cuts its file short (it is
  * a stranger) must not kill whoever reads it. */

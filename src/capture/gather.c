@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/cells_in.h"
 
 /* --- Chunks of a file */
 
-static void read_end(struct sd_reader *r, const struct sd_found *found)
+static void read_end(struct sd_reader *r, const struct sd_source_chunk *found)
 {
     if (found->head.stored_len < sizeof r->end || found->head.flags & SD_CHUNK_ZSTD)
         return;
@@ -22,7 +23,7 @@ static void read_end(struct sd_reader *r, const struct sd_found *found)
 }
 
 static int add_chunk(struct sd_reader *r, enum sd_place place,
-                     const struct sd_found *found)
+                     const struct sd_source_chunk *found)
 {
     struct sd_ref ref = { .head = found->head, .place = place, .at = found->at };
 
@@ -41,7 +42,7 @@ static int scan(struct sd_reader *r, enum sd_place place, uint64_t from)
 {
     struct sd_source *source = place == SD_IN_FILE ? &r->file : &r->spilled;
     struct sd_scan scan;
-    struct sd_found found;
+    struct sd_source_chunk found;
     int rc = 0;
 
     sd_scan_init(&scan, source, r->salt, from);
@@ -141,7 +142,7 @@ static int read_preamble(struct sd_reader *r)
 static void learn_salt(struct sd_reader *r)
 {
     struct sd_scan scan;
-    struct sd_found found;
+    struct sd_source_chunk found;
 
     sd_scan_init(&scan, &r->file, 0, 0);
     if (sd_scan_next(&scan, &found))
@@ -154,6 +155,7 @@ static int add_copy(struct sd_reader *r, struct sd_ref *ref)
 {
     int rc;
 
+    sd_assert(ref->head.raw_len <= SD_CHUNK_RAW_MAX);
     ref->copy = sd_alloc(ref->head.raw_len);
     if (!ref->copy)
         return sd_no_memory();
@@ -224,6 +226,7 @@ bool sd_gather_spilled(struct sd_reader *r, uint32_t i)
     struct stat st;
     int fd;
 
+    sd_assert(i < r->n_files && r->dir);
     if (r->spilled.fd >= 0 && r->spilled_i == i)
         return true;
     sd_source_release(&r->spilled);
@@ -363,6 +366,7 @@ static void count(struct sd_reader *r)
             lose_tables(h, ref->head.t0, ref->head.t1);
     }
     h->chunks = r->refs.n;
+    sd_assert(h->live_events <= h->events);
     h->missing_chunks = r->refs.missing;
     if (!h->is_ended)
         return;
@@ -407,7 +411,7 @@ int sd_gather(struct sd_reader *r)
 static void scan_on(struct sd_reader *r)
 {
     struct sd_scan more;
-    struct sd_found found;
+    struct sd_source_chunk found;
     struct stat st;
 
     if (r->file.fd < 0 || r->is_part || fstat(r->file.fd, &st) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_GATHER_H
 #define SD_CAPTURE_GATHER_H
-/* gather: the inside of a reader: finds all chunks of a capture, in its file and in its
- * live folder (gather.c), and says what is missing (complaint.c). */
+/* gather: finds all chunks of a capture, in its file and in its live folder (gather.c),
+ * and says what is missing (complaint.c); the inside of a reader. */
 #include <stdatomic.h>
 
 #include "capture/folder.h"

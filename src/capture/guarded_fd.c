@@ -25,19 +25,19 @@ int sd_fd_out_of_the_way(int fd)
     return high;
 }
 
-static int is_ours(const struct sd_kept *k, int fd)
+static int is_ours(const struct sd_guarded_fd *k, int fd)
 {
     struct stat st;
 
     return fstat(fd, &st) == 0 && st.st_dev == k->dev && st.st_ino == k->ino;
 }
 
-int sd_kept_create(struct sd_kept *k, char *take_path, int extra_flags)
+int sd_guarded_fd_create(struct sd_guarded_fd *k, char *take_path, int extra_flags)
 {
     struct stat st;
     int why;
 
-    *k = (struct sd_kept){ .path = take_path, .fd = -1 };
+    *k = (struct sd_guarded_fd){ .path = take_path, .fd = -1 };
     k->fd = open(take_path, ALWAYS | O_CREAT | O_EXCL | extra_flags, 0600);
     if (k->fd < 0)
         goto failed;
@@ -52,22 +52,23 @@ failed:
     if (k->fd >= 0)
         close(k->fd);
     sd_free(take_path);
-    *k = (struct sd_kept){ .fd = -1 };
+    *k = (struct sd_guarded_fd){ .fd = -1 };
     return why;
 }
 
-void sd_kept_adopt(struct sd_kept *k, char *take_path, int take_fd)
+void sd_guarded_fd_adopt(struct sd_guarded_fd *k, char *take_path, int take_fd)
 {
     struct stat st = { 0 };
 
-    *k = (struct sd_kept){ .path = take_path, .fd = sd_fd_out_of_the_way(take_fd) };
+    *k = (struct sd_guarded_fd){ .path = take_path,
+                                 .fd = sd_fd_out_of_the_way(take_fd) };
     if (fstat(k->fd, &st) == 0) {
         k->dev = st.st_dev;
         k->ino = st.st_ino;
     }
 }
 
-int sd_kept_fd(struct sd_kept *k, int extra_flags)
+int sd_guarded_fd_fd(struct sd_guarded_fd *k, int extra_flags)
 {
     if (k->fd >= 0 && is_ours(k, k->fd))
         return k->fd;
@@ -81,10 +82,10 @@ int sd_kept_fd(struct sd_kept *k, int extra_flags)
     return k->fd;
 }
 
-void sd_kept_release(struct sd_kept *k)
+void sd_guarded_fd_release(struct sd_guarded_fd *k)
 {
     if (k->path && k->fd >= 0 && is_ours(k, k->fd))
         close(k->fd);
     sd_free(k->path);
-    *k = (struct sd_kept){ .fd = -1 };
+    *k = (struct sd_guarded_fd){ .fd = -1 };
 }

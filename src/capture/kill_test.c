@@ -142,7 +142,7 @@ static void check_record(struct found *f, struct sd_digits *digits,
 {
     const void *p = r;
     const struct sd_rec_open *e = p;
-    struct sd_seen seen = { 0 };
+    struct sd_test_counts seen = { 0 };
     uint64_t thread, n, last = 0;
 
     sd_seen_record(&seen, digits, r, &last);
@@ -222,8 +222,8 @@ static void one_kill(unsigned victims, struct run *run, uint64_t *n_events)
 
 static void many_kills(unsigned victims, const char *what)
 {
-    const char *wish = getenv("SONDE_KILLS");
-    int n = wish ? atoi(wish) : 50;
+    const char *request = getenv("SONDE_KILLS");
+    int n = request ? atoi(request) : 50;
     struct run run = { 0 };
     uint64_t n_events = 0;
 
@@ -232,7 +232,7 @@ static void many_kills(unsigned victims, const char *what)
     CHECK(run.shared != MAP_FAILED);
     for (int i = 0; i < n; i++)
         one_kill(victims, &run, &n_events);
-    if (wish)
+    if (request)
         fprintf(stderr, "# %d kills of %s: 0 of %lu committed events lost\n", n, what,
                 n_events);
     munmap(run.shared, 4096);

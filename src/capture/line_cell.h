@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_LINE_CELL_H
 #define SD_CAPTURE_LINE_CELL_H
-/* line_cell: what is known of one line of one function, as it stands in a table
+/* line_cell: the layout of the counters of one line of one function, in a table
  * (cells.h) of the kind SD_CELLS_LINES.
  *
  * One table per process and session, for all its threads.  Cell 0 is the root.  A table

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/encoding/crc.h"
 #include "capture/chunk.h"
 
@@ -38,7 +39,7 @@ uint32_t sd_slot_half_bytes(uint32_t big_slots, uint32_t i)
 
 struct stat_line {
     char state;
-    uint64_t n_threads, start;
+    uint64_t n_threads, start, cpu_ticks;
 };
 
 /* /proc/PID/stat.  The name in field 2 may hold anything, spaces and parentheses too,
@@ -64,6 +65,8 @@ static bool read_stat(const char *path, struct stat_line *out)
         at = at ? at + 1 : NULL;
         if (at && field == 3)
             out->state = *at;
+        if (at && (field == 14 || field == 15)) /* in user mode, in the kernel */
+            out->cpu_ticks += strtoull(at, NULL, 10);
         if (at && field == 20)
             out->n_threads = strtoull(at, NULL, 10);
     }
@@ -123,6 +126,17 @@ bool sd_who_lives(const struct sd_who *who)
 
     return is_of_here(who) && who->start != 0 && read_stat_of(who, &line) &&
            is_it_alive(who, &line);
+}
+
+uint64_t sd_who_cpu_ns(const struct sd_who *who)
+{
+    struct stat_line line;
+    long per_second = sysconf(_SC_CLK_TCK);
+
+    if (!is_of_here(who) || who->start == 0 || !read_stat_of(who, &line) ||
+        line.start != who->start || per_second <= 0)
+        return 0;
+    return line.cpu_ticks * (1000000000u / (uint64_t)per_second);
 }
 
 uint32_t sd_boot(void)
@@ -276,6 +290,7 @@ int sd_live_reserve(int fd, uint64_t offset, size_t n)
 {
     int rc = sd_live_size_allowed(offset + n);
 
+    sd_assert(n > 0); /* the kernel refuses to reserve nothing */
     if (rc)
         return rc;
     do
@@ -303,6 +318,7 @@ void *sd_live_map(int fd, uint64_t offset, size_t n, size_t n_now)
 {
     void *p;
 
+    sd_assert(n_now <= n && offset % SD_PAGE == 0);
     if (!sd_live_may_map()) {
         errno = ENODEV; /* what mmap says there */
         return NULL;
@@ -324,6 +340,8 @@ bool sd_live_name_read(const char *text, struct sd_live_name *name)
     char suffix[16] = "";
     char again[SD_LIVE_NAME_MAX];
 
+    _Static_assert(sizeof suffixes / sizeof *suffixes == SD_NAME_CELLS + 1,
+                   "each has one");
     *name = (struct sd_live_name){ 0 };
     if (sscanf(text, "%u-%lu-%u%15s", &name->pid, &name->start, &name->number, suffix) <
         3)
@@ -342,6 +360,10 @@ char *sd_live_name_write(char out[SD_LIVE_NAME_MAX], const struct sd_live_name *
 {
     static const char *const suffixes[] = { "", ".chunks", ".cells" };
 
+    _Static_assert(sizeof suffixes / sizeof *suffixes == SD_NAME_CELLS + 1,
+                   "each has one");
+    _Static_assert(SD_LIVE_NAME_MAX > 10 + 1 + 20 + 1 + 10 + sizeof ".chunks",
+                   "three numbers and a suffix");
     snprintf(out, SD_LIVE_NAME_MAX, "%u-%lu-%u%s", name->pid, name->start, name->number,
              suffixes[name->suffix]);
     return out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_LIVE_H
 #define SD_CAPTURE_LIVE_H
-/* live: the bytes of x.sonde.live/, where events wait until they are sealed.
+/* live: the layout of x.sonde.live/, where events wait until they are sealed.
  *
  * The folder holds the file `capture` (one page: salt, bell) and, for each process and
  * writer in it, a live file named pid-starttime-n.  A live file is a head page and then
@@ -52,6 +52,13 @@ struct sd_slot {    /* the first words of a slot's first page */
     struct sd_half halves[2];
 };
 _Static_assert(sizeof(struct sd_slot) == 192, "on disk");
+_Static_assert(offsetof(struct sd_slot, halves) == 64, "on disk");
+_Static_assert(SD_BIG_HALF % SD_PAGE == 0 && SD_SMALL_HALF % SD_PAGE == 0,
+               "every slot begins with a page");
+_Static_assert((int)SD_BIG_SLOTS <= (int)SD_MAX_SLOTS && SD_MAX_SLOTS <= UINT16_MAX,
+               "the head of a live file has 16 bits for each");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2,
+               "processes share the words, and no lock");
 enum { SD_SLOT_MAGIC = 0x544F4C53 /* "SLOT" */ };
 
 enum sd_live_kind { SD_LIVE_SLOTS = 1, SD_LIVE_CELLS = 2 };
@@ -86,7 +93,10 @@ struct sd_live_head {
 };
 #define SD_LIVE_MAGIC "SDLIVE\r\n"
 _Static_assert(offsetof(struct sd_live_head, n_slots) == 64, "on disk");
+_Static_assert(offsetof(struct sd_live_head, crc) == 60,
+               "on disk: the sum comes before what changes");
 _Static_assert(offsetof(struct sd_live_head, drained) == 128, "on disk");
+_Static_assert(sizeof(struct sd_live_head) <= SD_PAGE, "it has one page");
 
 struct sd_bell {   /* the file `capture` of the folder, one page, mapped by all */
     char magic[8]; /* SD_BELL_MAGIC */
@@ -110,6 +120,9 @@ enum sd_bell_end {
 };
 #define SD_BELL_MAGIC "SDBELL\r\n"
 _Static_assert(offsetof(struct sd_bell, rings) == 64, "on disk");
+_Static_assert(offsetof(struct sd_bell, crc) == 60,
+               "on disk: the sum comes before what changes");
+_Static_assert(sizeof(struct sd_bell) <= SD_PAGE, "it has one page");
 
 /* Where slot i of a file begins, and its length; from the head's own figures. */
 uint64_t sd_slot_offset(uint32_t big_slots, uint32_t i);
@@ -131,6 +144,9 @@ uint32_t sd_boot(void);
 /* For how long in its life its first thread could have run and was given no CPU; 0
  * where that is not known. */
 uint64_t sd_who_starved_ns(const struct sd_who *who);
+
+/* CPU time of the process, to 10 ms; 0 where that is not known. */
+uint64_t sd_who_cpu_ns(const struct sd_who *who);
 
 uint64_t sd_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot);
 

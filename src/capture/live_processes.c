@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* joined: which processes have files in the live folder, as its owner knows them. */
+/* live_processes: tracks the processes that have files in the live folder, for the
+ * owner. */
 #include "capture/owner.h"
 
 #include <errno.h>
@@ -9,16 +10,17 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static struct sd_joined *find(struct sd_capture *c, const struct sd_live_name *name)
+static struct sd_live_processes *find(struct sd_capture *c,
+                                      const struct sd_live_name *name)
 {
-    for (struct sd_joined *j = c->joined; j; j = j->next)
+    for (struct sd_live_processes *j = c->joined; j; j = j->next)
         if (j->in.name.pid == name->pid && j->in.name.start == name->start &&
             j->in.name.number == name->number && j->in.name.suffix == name->suffix)
             return j;
     return NULL;
 }
 
-static void close_files(struct sd_joined *j)
+static void close_files(struct sd_live_processes *j)
 {
     sd_live_in_close(&j->in);
     if (j->chunks_fd >= 0)
@@ -28,11 +30,12 @@ static void close_files(struct sd_joined *j)
 
 /* With more processes than descriptors all are closed; each is opened again when its
  * turn comes. */
-bool sd_joined_has_few(struct sd_capture *c, const struct sd_joined *but)
+bool sd_live_processes_has_few(struct sd_capture *c,
+                               const struct sd_live_processes *but)
 {
     if (errno != EMFILE && errno != ENFILE)
         return false;
-    for (struct sd_joined *j = c->joined; j; j = j->next)
+    for (struct sd_live_processes *j = c->joined; j; j = j->next)
         if (j != but)
             close_files(j);
     return true;
@@ -43,7 +46,7 @@ static int open_live(struct sd_capture *c, struct sd_live_in *in,
 {
     int rc = sd_live_in_open(in, c->live_dir, name, c->salt, true);
 
-    if (rc == SD_EIO && sd_joined_has_few(c, NULL))
+    if (rc == SD_EIO && sd_live_processes_has_few(c, NULL))
         rc = sd_live_in_open(in, c->live_dir, name, c->salt, true);
     return rc;
 }
@@ -52,7 +55,7 @@ static int open_live(struct sd_capture *c, struct sd_live_in *in,
 static int add_joined(void *capture, const struct sd_live_name *name)
 {
     struct sd_capture *c = capture;
-    struct sd_joined *j;
+    struct sd_live_processes *j;
 
     if (name->suffix == SD_NAME_CHUNKS || find(c, name))
         return 0;
@@ -89,7 +92,7 @@ int sd_capture_n_joined(struct sd_capture *c)
     struct others others = { c, 0 };
 
     pthread_mutex_lock(&c->list_lock);
-    for (struct sd_joined *j = c->joined; j; j = j->next)
+    for (struct sd_live_processes *j = c->joined; j; j = j->next)
         others.n += j->in.name.suffix == SD_NAME_LIVE && j->in.name.pid != c->pid;
     sd_folder_walk(c->live_dir, count_other, &others);
     pthread_mutex_unlock(&c->list_lock);
@@ -105,7 +108,7 @@ void sd_seal_look(struct sd_capture *c)
     pthread_mutex_unlock(&c->list_lock);
 }
 
-static bool is_open(const struct sd_capture *c, const struct sd_joined *j)
+static bool is_open(const struct sd_capture *c, const struct sd_live_processes *j)
 {
     return !j->is_done && !j->is_stuck && j->in.name.pid != c->pid;
 }
@@ -114,12 +117,12 @@ uint32_t sd_seal_n_open(const struct sd_capture *c)
 {
     uint32_t n = 0;
 
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
+    for (const struct sd_live_processes *j = c->joined; j; j = j->next)
         n += is_open(c, j);
     return n;
 }
 
-static bool is_daemon(const struct sd_joined *j)
+static bool is_daemon(const struct sd_live_processes *j)
 {
     struct sd_who who = { j->in.head.pid, j->in.head.start, j->in.head.pid_ns };
     pid_t session = sd_who_lives(&who) ? getsid((pid_t)who.pid) : 0;
@@ -131,15 +134,15 @@ uint32_t sd_seal_n_awaited(const struct sd_capture *c)
 {
     uint32_t n = c->bell ? atomic_load(&c->bell->n_coming) : 0;
 
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
+    for (const struct sd_live_processes *j = c->joined; j; j = j->next)
         n += is_open(c, j) && !is_daemon(j);
     return n;
 }
 
 /* A process may have several files: its first in the list counts. */
-static bool is_first(const struct sd_capture *c, const struct sd_joined *joined)
+static bool is_first(const struct sd_capture *c, const struct sd_live_processes *joined)
 {
-    const struct sd_joined *j = c->joined;
+    const struct sd_live_processes *j = c->joined;
 
     while (j != joined && !(is_open(c, j) && j->in.name.pid == joined->in.name.pid))
         j = j->next;
@@ -151,7 +154,7 @@ uint32_t sd_seal_n_running(const struct sd_capture *c, uint32_t *pid)
     uint32_t n = 0;
 
     *pid = 0;
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
+    for (const struct sd_live_processes *j = c->joined; j; j = j->next)
         if (is_open(c, j) && is_first(c, j)) {
             n++;
             *pid = j->in.name.pid;
@@ -163,7 +166,7 @@ uint64_t sd_seal_starved_ns(struct sd_capture *c)
 {
     uint64_t most = 0;
 
-    for (struct sd_joined *j = c->joined; j; j = j->next) {
+    for (struct sd_live_processes *j = c->joined; j; j = j->next) {
         const struct sd_live_head *h = &j->in.head;
         struct sd_who who = { h->pid, h->start, h->pid_ns };
         uint64_t now = is_open(c, j) ? sd_who_starved_ns(&who) : 0;
@@ -181,7 +184,7 @@ uint64_t sd_seal_starved_ns(struct sd_capture *c)
 static int is_needed(void *capture, const struct sd_live_name *name)
 {
     struct sd_capture *c = capture;
-    struct sd_joined *j = find(c, name);
+    struct sd_live_processes *j = find(c, name);
     struct sd_live_in in;
     int rc;
 
@@ -200,7 +203,7 @@ bool sd_seal_is_empty(struct sd_capture *c)
     return sd_folder_walk(c->live_dir, is_needed, c) == 0;
 }
 
-void sd_joined_close(struct sd_joined *j)
+void sd_live_processes_close(struct sd_live_processes *j)
 {
     close_files(j);
     sd_table_release(&j->last_seq);
@@ -209,15 +212,15 @@ void sd_joined_close(struct sd_joined *j)
 void sd_seal_forget(struct sd_capture *c)
 {
     while (c->joined) {
-        struct sd_joined *j = c->joined;
+        struct sd_live_processes *j = c->joined;
 
         c->joined = j->next;
-        sd_joined_close(j);
+        sd_live_processes_close(j);
         sd_free(j);
     }
 }
 
-bool sd_joined_refresh(struct sd_capture *c, struct sd_joined *j)
+bool sd_live_processes_refresh(struct sd_capture *c, struct sd_live_processes *j)
 {
     struct sd_live_in again;
     int rc = 0;
@@ -247,7 +250,7 @@ static struct figures figures_of(struct sd_capture *c, uint32_t pid)
     if (!c->has_thread) /* which would have looked */
         sd_seal_look(c);
     pthread_mutex_lock(&c->list_lock);
-    for (struct sd_joined *j = c->joined; j; j = j->next) {
+    for (struct sd_live_processes *j = c->joined; j; j = j->next) {
         const struct sd_live_head *head = &j->in.head;
 
         if (j->in.name.pid != pid || j->in.name.start < start)
@@ -278,4 +281,15 @@ void sd_capture_own_io(struct sd_capture *c, uint32_t pid, uint64_t *read,
 
     *read = f.own_read;
     *written = f.own_written;
+}
+
+uint64_t sd_capture_cpu_ns(struct sd_capture *c)
+{
+    uint64_t sum = 0;
+
+    pthread_mutex_lock(&c->list_lock);
+    for (struct sd_live_processes *j = c->joined; j; j = j->next)
+        sum += j->cpu_ns;
+    pthread_mutex_unlock(&c->list_lock);
+    return sum;
 }

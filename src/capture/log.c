@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "capture/chunk.h"
@@ -16,6 +17,11 @@ enum {
     RETRY_NS = 100 * 1000 * 1000, /* after place on disk was refused */
 };
 
+_Static_assert((int)FIRST_BYTES <= (int)SD_SMALL_HALF && FIRST_BYTES % SD_PAGE == 0 &&
+                   STEP_BYTES % SD_PAGE == 0,
+               "a half becomes ready by pages");
+_Static_assert((int)SD_BIG_HALF <= (int)SD_CHUNK_RAW_MAX, "a half is one chunk");
+
 /* --- Halves */
 
 /* `committed` falls to 0 before the new seq appears: whoever looks in between sees an
@@ -24,6 +30,7 @@ void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
 {
     struct sd_half *h = &l->slot->halves[half];
 
+    sd_assert((half == 0 || half == 1) && seq > 0);
     atomic_store_explicit(&h->committed, 0, memory_order_release);
     h->count = 0;
     h->t0 = h->t1 = 0;
@@ -37,6 +44,7 @@ void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
     l->seq = seq;
     l->epoch_bits = seq << 24;
     l->n_chunks++;
+    l->n_numbered = 0;
     l->next_id = 1;
     l->n_keys = 0;
 }
@@ -44,6 +52,12 @@ void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
 static void count_lost(struct sd_log *l, uint32_t n)
 {
     atomic_fetch_add_explicit(&l->slot->lost, n, memory_order_relaxed);
+}
+
+static void lose_event(struct sd_log *l)
+{
+    if (!l->is_numbered)
+        count_lost(l, 1);
 }
 
 static int spill(struct sd_log *l)
@@ -62,6 +76,7 @@ static int spill(struct sd_log *l)
                                   .t1 = h->t1,
                                   .lost_before = h->lost_before };
 
+    sd_assert(l->at <= l->half_bytes);
     return sd_spill_write(&l->out->spill, &head, l->base);
 }
 
@@ -72,8 +87,9 @@ static void spill_or_drop(struct sd_log *l)
 {
     struct sd_half *h = l->half;
     int half = (int)(h - l->slot->halves);
-    uint32_t lost = h->lost_before + h->count;
+    uint32_t lost = h->lost_before + h->count - l->n_numbered;
 
+    sd_assert(h->count >= l->n_numbered);
     if (spill(l) == 0) {
         sd_log_begin(l, half, l->seq + 1);
         sd_bell_ring(l->pool->bell);
@@ -100,6 +116,7 @@ static bool make_ready(struct sd_log *l, int half, size_t want)
 {
     uint32_t *ready = &l->ready[half];
 
+    sd_assert(want <= l->half_bytes);
     if (want <= *ready)
         return true;
     if (l->retry_ns && sd_clock_ns() < l->retry_ns)
@@ -161,7 +178,7 @@ bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested)
         return false;
     }
     if (was_nested || n > l->half_bytes) {
-        count_lost(l, 1);
+        lose_event(l);
         atomic_store_explicit(&l->is_nested, was_nested, memory_order_release);
         return false;
     }
@@ -170,7 +187,7 @@ bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested)
     hand_over(l, n);
     if (l->at + n <= l->end || extend(l, n))
         return true;
-    count_lost(l, 1);
+    lose_event(l);
     atomic_store_explicit(&l->is_nested, false, memory_order_release);
     return false;
 }
@@ -205,6 +222,7 @@ static uint32_t remember(struct sd_log *l, uint64_t key)
         if (l->n_keys >= SD_LOG_KEYS - 1)
             return id; /* defined, but not found again */
     }
+    sd_assert(l->n_keys < SD_LOG_KEYS - 1); /* or the search would not end */
     while (l->keys[at].seq == l->seq)
         at = (at + 1) % SD_LOG_KEYS;
     l->keys[at].key = key;
@@ -321,6 +339,9 @@ uint32_t sd_log_define_shape(struct sd_log *l, uint64_t key,
     uint32_t ids[MOST], n = 0, id;
     struct sd_rec_shape *r;
 
+    _Static_assert(SD_ROOM_SHAPE >
+                       MOST * (sizeof(struct sd_rec_metric) + 4) + sizeof *r + 8,
+                   "something is left for words");
     for (unsigned i = 0; i < 64 && metrics[i].name && n < MOST; i++)
         if (mask >> i & 1)
             ids[n++] = define_metric(l, &metrics[i], &room);
@@ -354,9 +375,11 @@ void sd_log_end_run(struct sd_log *l, void *run, size_t head, size_t bytes,
     struct sd_record *r = run;
     uint32_t unused = r->len - sd_align8((uint32_t)(head + bytes));
 
+    sd_assert(head + bytes <= r->len && unused <= l->at);
     r->len = (uint16_t)(r->len - unused);
     l->at -= unused;
     l->half->count += n_events;
+    l->n_numbered += l->is_numbered ? n_events : 0;
     l->half->t1 = time;
     sd_log_commit(l, 0, time);
 }
@@ -385,6 +408,7 @@ void sd_log_meta(struct sd_log *l, const char *key, const char *value)
     size_t n = strnlen(key, 1000), m = strnlen(value, 32000);
     struct sd_rec_meta *r;
 
+    _Static_assert(sizeof *r + 1000 + 32000 + 8 <= SD_RECORD_MAX, "both fit");
     if (!sd_log_room(l, sizeof *r + n + m + 8))
         return;
     r = sd_log_put(l, SD_REC_META, sizeof *r + n + m);
@@ -397,6 +421,9 @@ void sd_log_meta(struct sd_log *l, const char *key, const char *value)
 }
 
 enum { MODEL_PIECE = 4096 - sizeof(struct sd_rec_model) };
+_Static_assert(MODEL_PIECE > 0 &&
+                   sizeof(struct sd_rec_model) + MODEL_PIECE + 8 <= SD_SMALL_HALF,
+               "a slot of the small kind has room for a piece");
 
 int sd_log_model(struct sd_log *l, uint64_t number, const void *p, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_LOG_H
 #define SD_CAPTURE_LOG_H
-/* log: one thread's way into the capture.
+/* log: writes the events of one thread into the capture.
  *
  * A slot of the process's live file: two halves in a shared mapping, so what is
  * committed outlives any death.  Only this thread stores `committed`.  A full half
@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "capture/live.h"
 #include "capture/record.h"
 
@@ -69,6 +70,9 @@ struct sd_log {
     struct sd_writer *writer; /* whose thread has it now, or NULL */
     uint64_t flushed_ns;      /* of a written log: when it last was */
     uint64_t timeline;        /* for who takes one: whose events were the last in it */
+    bool is_numbered;    /* who has it numbers the events, so that readers see what is
+                            lost of them: it is not counted here */
+    uint32_t n_numbered; /* such events in this chunk */
     struct sd_log *next, *next_idle; /* the pool's lists */
     struct {
         uint64_t key;
@@ -78,8 +82,9 @@ struct sd_log {
 };
 
 /* hot: true when n bytes can follow in one chunk; may hand over the half.  Each true
- * answer is followed by one sd_log_commit.  False: the event is lost and counted.  n is
- * at most SD_RECORD_MAX + 4096 (a slot of the small kind has room for 16 KiB only). */
+ * answer is followed by one sd_log_commit.  False: the event is lost, and counted
+ * unless the log is numbered.  n is at most SD_RECORD_MAX + 4096 (a slot of the small
+ * kind has room for 16 KiB only). */
 static inline bool sd_log_room(struct sd_log *l, size_t n);
 
 /* hot: inside room only.  Header filled, the rest not cleared; len is rounded up to 8.
@@ -206,6 +211,8 @@ static inline void *sd_log_put(struct sd_log *l, enum sd_record_type type, size_
     uint8_t *p = l->base + at;
 
     len = (len + 7) & ~(size_t)7;
+    sd_assert_slow(len >= sizeof head && len <= SD_RECORD_MAX);
+    sd_assert_slow(at + len <= l->half_bytes);
     head = (uint32_t)len | (uint32_t)type << 16 | l->epoch_bits;
     memcpy(p, &head, sizeof head);
     l->at = at + (uint32_t)len;
@@ -216,6 +223,7 @@ static inline void sd_log_commit(struct sd_log *l, uint32_t n_events, uint64_t t
 {
     struct sd_half *h = l->half;
 
+    sd_assert_slow(l->at % 8 == 0 && l->at <= l->half_bytes);
     if (n_events) {
         if (h->count == 0)
             h->t0 = time;
@@ -235,6 +243,7 @@ static inline uint32_t sd_log_key_home(uint64_t key)
     return (uint32_t)((key * 0x9E3779B97F4A7C15u) >> (64 - 11));
 }
 _Static_assert(SD_LOG_KEYS == 1 << 11, "sd_log_key_home gives 11 bits");
+_Static_assert(SD_LOG_KEYS_FULL < SD_LOG_KEYS, "a search ends at an empty key");
 
 static inline uint32_t sd_log_known(const struct sd_log *l, uint64_t key)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -28,6 +29,7 @@ static void add_chunk(struct making *m, enum sd_chunk_type type, uint64_t stream
                                   .raw_len = n,
                                   .stored_len = n };
 
+    sd_assert(n <= SD_CHUNK_RAW_MAX);
     head.crc = sd_chunk_sum(&head, p);
     sd_buf_add(m->to, &head, sizeof head);
     sd_buf_add(m->to, p, n);
@@ -47,6 +49,7 @@ static int add_without_clock(struct making *m, uint64_t stream, uint32_t seq,
     memcpy(copy, p, n);
     for (uint32_t at = 0; at < n; at += r->len) {
         r = (void *)(copy + at);
+        sd_assert(r->len >= sizeof *r && r->len <= n - at);
         if (r->type == SD_REC_CLOCK)
             ((struct sd_rec_clock *)r)->ticks = ((struct sd_rec_clock *)r)->mono_ns = 0;
     }
@@ -146,6 +149,8 @@ int sd_whole_capture(struct sd_cells *const *tables, size_t n,
 }
 
 enum { MODEL_PIECE = 65528 - sizeof(struct sd_rec_model) };
+_Static_assert(sizeof(struct sd_rec_model) + MODEL_PIECE == SD_RECORD_MAX,
+               "a piece is a record");
 
 static int add_model(struct making *m, const uint8_t *p, uint32_t n)
 {

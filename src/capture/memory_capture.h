@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CAPTURE_WHOLE_H
-#define SD_CAPTURE_WHOLE_H
-/* whole: a capture made at once, in memory, of tables that stayed in the process, or of
- * a model.  What a program has measured for itself can so be handed to whoever reads
+#ifndef SD_CAPTURE_MEMORY_CAPTURE_H
+#define SD_CAPTURE_MEMORY_CAPTURE_H
+/* memory_capture: makes a capture in memory, of tables that stayed in the process, or
+ * of a model.  What a program has measured for itself can so be handed to whoever reads
  * captures. */
 #include "base/buf.h"
 #include "capture/cells.h"

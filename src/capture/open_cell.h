@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_OPEN_CELL_H
 #define SD_CAPTURE_OPEN_CELL_H
-/* open_cell: a call beyond a full tree that has not ended.
+/* open_cell: the layout of a call beyond a full tree that has not ended.
  *
  * Pairs (pair_cell.h) have the inclusive time of a call when it ends.  While it is open
  * this cell, of a kind of its own in the table of its tree, has what its callees took

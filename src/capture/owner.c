@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* owner: x.sonde itself, to which only whole chunks are added. */
+/* owner: appends whole chunks to x.sonde. */
 #include "capture/owner.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -48,7 +49,7 @@ int sd_capture_extend(struct sd_capture *c, const void *a, size_t n, const void 
                       size_t m)
 {
     struct iovec v[2] = { { (void *)(uintptr_t)a, n }, { (void *)(uintptr_t)b, m } };
-    int fd = sd_kept_fd(&c->file, 0);
+    int fd = sd_guarded_fd_fd(&c->file, 0);
     int why = fd < 0 ? errno : write_at(fd, c->size, v, m ? 2 : 1);
 
     if (why == 0) {
@@ -72,6 +73,7 @@ static int append_locked(struct sd_capture *c, struct sd_chunk_head *head,
                    head->raw_len, head);
     int why;
 
+    sd_assert(head->stored_len <= head->raw_len && head->raw_len <= SD_CHUNK_RAW_MAX);
     head->magic = SD_CHUNK_MAGIC;
     head->salt = c->salt;
     head->flags &= SD_CHUNK_ZSTD;
@@ -136,6 +138,7 @@ static void add_record(struct sd_buf *b, uint8_t type, uint32_t len, uint8_t epo
 {
     struct sd_record r = { (uint16_t)sd_align8(len), type, epoch };
 
+    sd_assert(len <= SD_RECORD_MAX);
     sd_buf_add(b, &r, sizeof r);
 }
 

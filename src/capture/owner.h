@@ -2,7 +2,8 @@
 #ifndef SD_CAPTURE_OWNER_H
 #define SD_CAPTURE_OWNER_H
 /* owner: the inside of struct sd_capture, shared by capture.c (its life), owner.c (the
- * file), joined.c (who writes in the folder) and sealer.c (from there into the file).
+ * file), live_processes.c (who writes in the folder) and sealer.c (from there into the
+ * file).
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,15 +16,17 @@
 #include "capture/folder.h"
 #include "capture/guarded_fd.h"
 
-struct sd_joined { /* a process's file in the folder */
+struct sd_live_processes { /* a process's file in the folder */
     struct sd_live_in in;
     int chunks_fd;            /* its .chunks, or -1 until there is one */
     uint64_t drained;         /* bytes of it that are sealed */
     struct sd_table last_seq; /* stream -> the last one drained from .chunks */
     bool is_done;             /* all is sealed and the file removed */
     bool is_stuck;            /* something of it could not be written */
-    uint64_t starved_ns; /* sd_who_starved_ns at the end's first look; UINT64_MAX */
-    struct sd_joined *next;
+    uint64_t starved_ns;     /* sd_who_starved_ns at the end's first look; UINT64_MAX */
+    _Atomic uint64_t cpu_ns; /* that the process had used when it was last looked at;
+                                in one file of each process */
+    struct sd_live_processes *next;
 };
 
 struct sd_capture {
@@ -36,7 +39,7 @@ struct sd_capture {
     bool is_bell_mapped;
 
     pthread_mutex_t file_lock; /* over x.sonde: META comes from any thread */
-    struct sd_kept file;
+    struct sd_guarded_fd file;
     uint64_t size;          /* of the file up to its last whole chunk */
     uint64_t largest_bytes; /* of the files of the folder, so far */
     uint32_t seq;           /* of the owner's own stream, 0 */
@@ -46,7 +49,7 @@ struct sd_capture {
     bool is_hurried; /* far behind: chunks stay raw until it has caught up */
 
     pthread_mutex_t list_lock; /* over the list; only the sealing thread takes away */
-    struct sd_joined *joined;
+    struct sd_live_processes *joined;
     uint32_t seen_files; /* bell->n_files at the last look into the folder */
     uint64_t looked_ns, checked_ns, synced_ns;
     uint8_t *half; /* SD_CHUNK_RAW_MAX bytes to copy a half into; owned */
@@ -77,11 +80,12 @@ int sd_capture_append_lost(struct sd_capture *c, uint32_t events, uint32_t table
 int sd_capture_append_first(struct sd_capture *c, uint64_t real_ns);
 
 /* Reads the words of its file again, opening it if it was closed meanwhile. */
-bool sd_joined_refresh(struct sd_capture *c, struct sd_joined *j);
+bool sd_live_processes_refresh(struct sd_capture *c, struct sd_live_processes *j);
 /* After a failed open: were there too few descriptors?  Then all but this one's are
  * closed now, to be opened again when their turn comes. */
-bool sd_joined_has_few(struct sd_capture *c, const struct sd_joined *but);
-void sd_joined_close(struct sd_joined *j);
+bool sd_live_processes_has_few(struct sd_capture *c,
+                               const struct sd_live_processes *but);
+void sd_live_processes_close(struct sd_live_processes *j);
 
 /* Looks for new files in the folder.  Like all below, in the sealing thread only, or
  * when there is none. */
@@ -104,7 +108,7 @@ uint64_t sd_seal_unsealed_losses(const struct sd_capture *c);
 /* Is there no file in the folder that anyone could still need? */
 bool sd_seal_is_empty(struct sd_capture *c);
 /* Seals a table of cells that nobody writes any more (cells.c).  0 or an errno. */
-int sd_seal_cells(struct sd_capture *c, struct sd_joined *j);
+int sd_seal_cells(struct sd_capture *c, struct sd_live_processes *j);
 void sd_seal_forget(struct sd_capture *c);
 int sd_seal_start(struct sd_capture *c);
 void sd_seal_stop(struct sd_capture *c);

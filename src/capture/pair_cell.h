@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_PAIR_CELL_H
 #define SD_CAPTURE_PAIR_CELL_H
-/* pair_cell: calls of one function by another, beyond a full tree (call_cell.h).
+/* pair_cell: the layout of calls of one function by another, beyond a full tree
+ * (call_cell.h).
  *
  * A tree knows each call by its whole path, and its cells are limited.  For calls along
  * further paths this is what cProfile knows of calls: how often each function called

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -25,6 +26,10 @@ enum {
     SPARE_SHARE = 8,
     SPARE_MOST = 64 << 20,
 };
+
+_Static_assert((uint64_t)MAX_FILES *SD_MAX_SLOTS <= UINT64_C(1) << 24,
+               "file and slot stand above 40 bits of a span's number");
+_Static_assert((int)WRITTEN_HALF <= (int)SD_CHUNK_RAW_MAX, "a half is one chunk");
 
 /* --- Files */
 
@@ -61,7 +66,7 @@ static char *file_path(const struct sd_pool *p, uint32_t number,
 }
 
 static int create_next(struct sd_pool *p, enum sd_live_suffix suffix,
-                       struct sd_kept *file, uint32_t *number)
+                       struct sd_guarded_fd *file, uint32_t *number)
 {
     int why = EEXIST;
 
@@ -74,7 +79,7 @@ static int create_next(struct sd_pool *p, enum sd_live_suffix suffix,
         path = file_path(p, *number, suffix);
         if (!path)
             return ENOMEM;
-        why = sd_kept_create(file, path, 0);
+        why = sd_guarded_fd_create(file, path, 0);
     }
     return why;
 }
@@ -98,16 +103,16 @@ void sd_pool_unmap_head(struct sd_live_head *head)
         munmap(head, SD_PAGE);
 }
 
-static void drop_file(struct sd_kept *file, struct sd_live_head **head)
+static void drop_file(struct sd_guarded_fd *file, struct sd_live_head **head)
 {
     unlink(file->path);
-    sd_kept_release(file);
+    sd_guarded_fd_release(file);
     sd_pool_unmap_head(*head);
     *head = NULL;
 }
 
-int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept *file,
-                      struct sd_live_head **head)
+int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind,
+                      struct sd_guarded_fd *file, struct sd_live_head **head)
 {
     enum sd_live_suffix suffix = kind == SD_LIVE_CELLS ? SD_NAME_CELLS : SD_NAME_LIVE;
     uint32_t number = 0;
@@ -146,7 +151,7 @@ int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept 
 static void free_out(struct sd_live_out *o)
 {
     sd_pool_unmap_head(o->head);
-    sd_kept_release(&o->file);
+    sd_guarded_fd_release(&o->file);
     sd_spill_release(&o->spill);
     sd_free(o);
 }
@@ -192,10 +197,12 @@ static int open_bell(struct sd_pool *p)
     fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     sd_free(path);
     if (fd < 0)
-        return sd_fail_errno(errno, "no capture can be joined at %s", p->dir);
+        return sd_fail_errno(errno, "cannot join a capture at %s", p->dir);
     if (pread(fd, &seen, sizeof seen, 0) != sizeof seen || !sd_bell_is_sound(&seen)) {
         rc = sd_fail(SD_EFORMAT,
-                     "%s is not the live folder of a capture of this version", p->dir);
+                     "%s is not the live folder of a capture, or another version of "
+                     "sonde made it",
+                     p->dir);
     } else if (p->salt && p->salt != seen.salt) {
         rc = sd_fail(SD_EGONE, "the capture of %s has ended, and another is there",
                      p->dir);
@@ -277,7 +284,7 @@ static int reserve(struct sd_live_out *o, uint64_t offset, size_t n)
     int fd, why;
 
     pthread_mutex_lock(&o->reserving);
-    fd = sd_kept_fd(&o->file, 0);
+    fd = sd_guarded_fd_fd(&o->file, 0);
     why = fd < 0 ? errno : sd_live_reserve(fd, offset, n);
     pthread_mutex_unlock(&o->reserving);
     return why;
@@ -288,6 +295,7 @@ bool sd_pool_reserve(struct sd_log *l, int half, uint32_t from, uint32_t to)
     uint64_t offset = l->slot_offset + SD_PAGE + (uint64_t)half * l->half_bytes + from;
     int kept = errno, why = reserve(l->out, offset, to - from);
 
+    sd_assert((half == 0 || half == 1) && from < to && to <= l->half_bytes);
     errno = kept;
     return why == 0 && sd_live_bring(l->halves[half] + from, to - from);
 }
@@ -332,7 +340,7 @@ static uint8_t *map_addresses(struct sd_live_out *o, uint64_t offset, size_t n)
     int fd;
 
     pthread_mutex_lock(&o->reserving);
-    fd = sd_kept_fd(&o->file, 0);
+    fd = sd_guarded_fd_fd(&o->file, 0);
     if (fd >= 0)
         p = sd_live_map(fd, offset, n, SD_PAGE);
     pthread_mutex_unlock(&o->reserving);
@@ -393,6 +401,7 @@ static int fill_log(struct sd_pool *p, struct sd_log *l)
             return why;
         i = 0;
     }
+    sd_assert(i < SD_MAX_SLOTS && p->outs);
     l->out = p->outs;
     why = p->is_written ? allocate_slot(l) : map_slot(p->outs, l, i);
     if (why)
@@ -435,12 +444,18 @@ struct sd_log *sd_pool_take(struct sd_pool *p)
             l = new_log(p);
         if (l)
             p->n_taken++;
-        else
-            atomic_fetch_add(&p->outs->head->lost, 1);
     }
     pthread_mutex_unlock(&p->lock);
     errno = kept;
     return l;
+}
+
+void sd_pool_lose_event(struct sd_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    if (!p->has_left)
+        atomic_fetch_add(&p->outs->head->lost, 1);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* --- Leaving */
@@ -467,6 +482,7 @@ static bool wait_for_events(struct sd_pool *p)
 /* Tells the owner that it may seal all there is. */
 static void mark_left(struct sd_pool *p)
 {
+    sd_assert(!p->is_marked);
     for (struct sd_log *l = p->logs; l; l = l->next) {
         if (!l->is_written)
             continue;
@@ -482,9 +498,9 @@ static void mark_left(struct sd_pool *p)
     sd_bell_ring(p->bell);
 }
 
-void sd_pool_write_head(struct sd_kept *file, const struct sd_live_head *head)
+void sd_pool_write_head(struct sd_guarded_fd *file, const struct sd_live_head *head)
 {
-    int fd = sd_kept_fd(file, 0);
+    int fd = sd_guarded_fd_fd(file, 0);
 
     /* What cannot be written is only figures; the events have their own way. */
     if (fd >= 0 && pwrite(fd, head, SD_PAGE, 0) < 0)
@@ -496,6 +512,7 @@ void sd_pool_give_back(struct sd_pool *p, struct sd_log *l)
     bool is_last;
 
     pthread_mutex_lock(&p->lock);
+    sd_assert(p->n_taken > 0 && l->pool == p);
     l->writer = NULL;
     l->next_idle = p->idle;
     p->idle = l;

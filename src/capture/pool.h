@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_POOL_H
 #define SD_CAPTURE_POOL_H
-/* pool: all that one process has in one capture: its live files, their slots, and the
+/* pool: holds what one process has in one capture: its live files, their slots, and the
  * logs over them.
  *
  * A thread takes a log and gives it back at its end; the next thread goes on in the
@@ -17,7 +17,7 @@
 #include "capture/spill.h"
 
 struct sd_live_out { /* a live file that this process writes */
-    struct sd_kept file;
+    struct sd_guarded_fd file;
     pthread_mutex_t reserving; /* over file.fd, which may have to be opened again */
     struct sd_live_head *head; /* its first page, mapped (or a copy: written) */
     uint32_t number;
@@ -64,8 +64,10 @@ int sd_pool_new(const char *live_dir, uint64_t salt, struct sd_pool **out);
 /* Makes sure of bytes `from` to `to` of one of the log's halves: on disk first, then in
  * memory, so that storing there can neither fail nor raise SIGBUS.  errno is kept. */
 bool sd_pool_reserve(struct sd_log *l, int half, uint32_t from, uint32_t to);
-/* A log for this thread, or NULL: the event is counted as lost. */
+/* Returns a log for this thread, or NULL when there is no room for one. */
 struct sd_log *sd_pool_take(struct sd_pool *p);
+/* Counts an event that found no log. */
+void sd_pool_lose_event(struct sd_pool *p);
 void sd_pool_give_back(struct sd_pool *p, struct sd_log *l);
 /* Nobody may write from now on; frees the pool unless threads still have logs. */
 void sd_pool_leave(struct sd_pool *p);
@@ -77,11 +79,11 @@ void sd_pool_forget(struct sd_pool *p);
 
 /* Makes a file in the folder named by this process and the next free number, with a
  * reserved and mapped head page of the kind.  0 or an errno. */
-int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept *file,
-                      struct sd_live_head **head);
+int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind,
+                      struct sd_guarded_fd *file, struct sd_live_head **head);
 void sd_pool_unmap_head(struct sd_live_head *head);
 /* The pool of a writer, or NULL when it has left (writer.c). */
 struct sd_pool *sd_writer_pool(struct sd_writer *w);
 /* Writes a head that is not shared with its file. */
-void sd_pool_write_head(struct sd_kept *file, const struct sd_live_head *head);
+void sd_pool_write_head(struct sd_guarded_fd *file, const struct sd_live_head *head);
 #endif

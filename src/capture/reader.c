@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
@@ -167,6 +168,7 @@ static int load_live(struct sd_reader *r, const struct sd_ref *ref)
     uint32_t bad, i = (uint32_t)(ref->at / 2);
     int rc = sd_live_in_open(&in, r->dir, &r->files[ref->file], r->salt, false);
 
+    sd_assert(ref->file < r->n_files);
     if (rc < 0)
         return SD_EFORMAT;
     rc = SD_EFORMAT;
@@ -190,6 +192,7 @@ static int load(struct sd_reader *r, const struct sd_ref *ref)
     const struct sd_ref *late;
     int rc;
 
+    sd_assert(ref->head.raw_len <= SD_CHUNK_RAW_MAX);
     if (ref->copy) {
         memcpy(r->raw, ref->copy, ref->head.raw_len);
         return 0;
@@ -233,6 +236,7 @@ static void fill_view(struct sd_chunk_view *view, const struct sd_reader *r,
 /* The events of a chunk that cannot be opened after all are taken back. */
 static void count_bad(struct sd_reader *r, struct sd_ref *ref)
 {
+    sd_assert(r->health.events >= ref->head.count);
     r->health.bad_chunks++;
     r->health.events -= ref->head.count;
     if (ref->place != SD_IN_FILE)
@@ -303,6 +307,7 @@ const struct sd_record *sd_chunk_next(const struct sd_chunk_view *view, uint32_t
 {
     if (view->type == SD_CHUNK_CELLS)
         return NULL;
+    sd_assert(*at <= view->n);
     while (view->n - *at >= 8) {
         const struct sd_record *r = (const void *)(view->p + *at);
 

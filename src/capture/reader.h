@@ -58,8 +58,8 @@ struct sd_chunk_view {
 int sd_reader_open(const char *path, struct sd_reader **out);
 /* The same over bytes in memory (pipes, tests, fuzzing); borrowed while open. */
 int sd_reader_open_bytes(const void *p, size_t n, struct sd_reader **out);
-/* A file may hold several captures, one behind the other (merged.h).  These open the
- * first; the next begins at this offset (of the bytes, where those were given), 0:
+/* A file may hold several captures, one behind the other (capture_merge.h).  These open
+ * the first; the next begins at this offset (of the bytes, where those were given), 0:
  * there is none. */
 uint64_t sd_reader_next_at(const struct sd_reader *r);
 int sd_reader_open_at(const char *path, uint64_t at, struct sd_reader **out);

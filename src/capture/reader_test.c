@@ -50,7 +50,7 @@ static struct bytes make_capture(int n_streams, int n_events, int zstd_level)
 }
 
 /* Everything a reader gives, as one number. */
-static uint64_t digest(struct sd_reader *r, struct sd_seen *seen)
+static uint64_t digest(struct sd_reader *r, struct sd_test_counts *seen)
 {
     const struct sd_health *h = sd_reader_health(r);
     struct sd_chunk_view view;
@@ -70,7 +70,7 @@ TEST(reader_gives_all_whole_chunks_of_a_file_cut_at_any_byte)
     struct bytes b = make_capture(12, 60, 0);
     struct sd_source source;
     struct sd_scan scan;
-    struct sd_found found;
+    struct sd_source_chunk found;
     uint64_t expected = 0;
     size_t whole = 64;
 
@@ -81,7 +81,7 @@ TEST(reader_gives_all_whole_chunks_of_a_file_cut_at_any_byte)
         /* On the heap and exactly so long, so that ASan sees a step beyond. */
         uint8_t *p = memcpy(malloc(cut ? cut : 1), b.p, cut);
         struct sd_reader *r;
-        struct sd_seen seen;
+        struct sd_test_counts seen;
 
         while (whole < cut && sd_scan_here(&scan, &found)) {
             if (scan.at > cut) {
@@ -113,7 +113,7 @@ static void flip_every_bit(int zstd_level)
 {
     struct bytes b = make_capture(3, 20, zstd_level);
     struct sd_reader *r;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     uint64_t whole, silent = 0, refused = 0;
 
     CHECK(b.n < 6000);
@@ -144,7 +144,7 @@ TEST(reader_loses_one_chunk_to_one_damaged_byte)
 {
     struct bytes b = make_capture(10, 30, 1);
     struct sd_reader *r;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
 
     b.p[b.n / 2] ^= 0x55;
     CHECK(sd_reader_open_bytes(b.p, b.n, &r) == 0);
@@ -161,7 +161,7 @@ TEST(reader_does_without_a_preamble_and_says_so)
 {
     struct bytes b = make_capture(3, 10, 1);
     struct sd_reader *r;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
 
     memset(b.p, 0xFF, 64);
     CHECK(sd_reader_open_bytes(b.p, b.n, &r) == 0);
@@ -222,7 +222,7 @@ TEST(reader_skips_chunks_and_records_it_does_not_know)
         uint32_t x;
     } unknown = { { 8, 200, 1 }, 0 };
     struct sd_reader *r;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
 
     b = append_chunk(b, 99, 5, 1, "whatever", 8);
     b = append_chunk(b, SD_CHUNK_EVENTS, 6, 1, &unknown, sizeof unknown);
@@ -285,9 +285,9 @@ TEST(reader_takes_a_chunk_once_that_is_there_twice)
     struct bytes b = make_capture(1, 10, 0);
     struct sd_source source;
     struct sd_scan scan;
-    struct sd_found found;
+    struct sd_source_chunk found;
     struct sd_reader *r;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     size_t n = b.n;
 
     sd_source_of_bytes(&source, b.p, b.n);

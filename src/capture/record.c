@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/record.h"
 
+#include "base/assert.h"
+
+/* Lengths are multiples of 8, and a type is one byte. */
+#define RECORD(name, value, type, meaning)                                             \
+    _Static_assert(sizeof(struct type) % 8 == 0 && (value) > 0 && (value) < 256,       \
+                   "on disk: " #name);
+#include "capture/records.def"
+#undef RECORD
+_Static_assert((int)SD_REC_OPEN >= (int)SD_REC_FIRST_EVENT &&
+                   (int)SD_REC_MODEL < (int)SD_REC_FIRST_EVENT,
+               "definitions and facts are below, events from there on");
+_Static_assert(offsetof(struct sd_rec_note, text) == 20, "on disk");
+_Static_assert(sizeof(struct sd_open_call) == 16, "on disk");
+_Static_assert(sizeof(struct sd_rec_string) + SD_STRING_MAX <= SD_RECORD_MAX,
+               "the longest text is a record");
+
 /* The bytes that each type needs before its variable part; 0 for unknown types. */
 static uint32_t fixed_bytes(uint8_t type)
 {
@@ -56,7 +72,7 @@ bool sd_record_is_sound(const struct sd_record *r)
 uint32_t sd_calls_n(const struct sd_rec_calls *r)
 {
     const uint32_t *at = r->units, *end = sd_calls_end(r);
-    struct sd_call_told told;
+    struct sd_call_long_event told;
     uint32_t n = 0;
 
     while ((at = sd_call_read(at, end, &told)))
@@ -87,5 +103,6 @@ uint32_t sd_records_walk(const uint8_t *p, uint32_t n, int epoch, uint32_t *n_ev
         *n_events += events_in(r);
         at += r->len;
     }
+    sd_assert(at <= n && *n_events <= at / sizeof(uint32_t));
     return at;
 }

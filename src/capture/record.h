@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_RECORD_H
 #define SD_CAPTURE_RECORD_H
-/* record: the smallest thing in a capture.  docs/format.md is the specification;
- * this is the same in C.
+/* record: the layout of records, the smallest unit of a capture. docs/format.md is the
+ * specification; this is the same in C.
  *
  * Little-endian, 8-byte aligned, length a multiple of 8.  Ids are numbered from 1
  * within one chunk and defined in that chunk before use (0 is "none"), so every
@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/assert.h"
 
 struct sd_record {
     uint16_t len;  /* bytes, this header included */
@@ -39,6 +41,8 @@ enum sd_chunk_type {
 enum { SD_REC_FIRST_EVENT = 16 };
 
 enum { SD_RECORD_MAX = 65528, SD_STRING_MAX = 65000 };
+_Static_assert(SD_RECORD_MAX % 8 == 0 && SD_RECORD_MAX <= UINT16_MAX,
+               "the length of a record");
 
 /* On disk: values never change. */
 enum sd_site_kind {
@@ -74,6 +78,8 @@ enum sd_site_flags {
     SD_SITE_TWINS = 0xfff0,
 };
 enum { SD_TWINS_MAX = SD_SITE_TWINS / SD_SITE_TWIN };
+_Static_assert((SD_TWINS_MAX + 1) * SD_SITE_TWIN - 1 == UINT16_MAX,
+               "all flags take 16 bits");
 enum sd_note_kind {
     SD_NOTE_INFO = 1,
     SD_NOTE_WARNING,
@@ -116,6 +122,9 @@ enum sd_sample_flags {
     SD_SAMPLE_WAITS_GIL = 32, /* it waited for the interpreter's lock */
     SD_SAMPLE_KNOWN = 63,     /* all of them; others are of a later version */
 };
+
+_Static_assert(SD_SAMPLE_KNOWN == 2 * SD_SAMPLE_WAITS_GIL - 1,
+               "every flag, and no other");
 
 #define SD_VALUE_NONE INT64_MIN /* could not be measured */
 
@@ -347,9 +356,13 @@ enum {
     SD_CALL_SITE_MAX = (1 << (32 - SD_CALL_FORM_BITS - SD_CALL_EVENT_BITS)) - 1,
 };
 
+_Static_assert(SD_CALL_LONG < 1 << SD_CALL_FORM_BITS, "the last form");
+_Static_assert(SD_CALL_NEVER_WAS < 1 << SD_CALL_EVENT_BITS, "the last event");
+
 /* hot: a unit without its ticks; with more than its 16 bits it has no short form. */
 static inline uint32_t sd_call_short(enum sd_calls_form form, uint32_t site)
 {
+    sd_assert_slow(form != SD_CALL_NONE && form != SD_CALL_LONG);
     return (uint32_t)form | site << SD_CALL_FORM_BITS;
 }
 
@@ -363,7 +376,7 @@ static inline uint64_t sd_call_long(enum sd_call_event event, uint32_t site,
            (uint32_t)event << SD_CALL_FORM_BITS | SD_CALL_LONG;
 }
 
-struct sd_call_told {
+struct sd_call_long_event {
     uint32_t event; /* enum sd_call_event, if nobody lies */
     uint32_t site;
     uint32_t since; /* ticks */
@@ -371,10 +384,11 @@ struct sd_call_told {
 
 /* Takes the event at `at`; what follows it, or NULL: there is none before `end`. */
 static inline const uint32_t *sd_call_read(const uint32_t *at, const uint32_t *end,
-                                           struct sd_call_told *out)
+                                           struct sd_call_long_event *out)
 {
     uint32_t unit = at < end ? *at : SD_CALL_NONE;
 
+    sd_assert_slow(at <= end);
     switch ((enum sd_calls_form)(unit & ((1u << SD_CALL_FORM_BITS) - 1))) {
     case SD_CALL_SHORT_BEGINS:
     case SD_CALL_SHORT_ENDS:
@@ -400,11 +414,32 @@ static inline const uint32_t *sd_call_read(const uint32_t *at, const uint32_t *e
 /* Where the units of a sound record end, written or not. */
 static inline const uint32_t *sd_calls_end(const struct sd_rec_calls *r)
 {
+    sd_assert_slow(r->head.len >= sizeof *r); /* whoever made it sound looked at that */
     return r->units + (r->head.len - sizeof *r) / sizeof r->units[0];
 }
 
 /* Events of a sound record that have been written. */
 uint32_t sd_calls_n(const struct sd_rec_calls *r);
+
+_Static_assert(sizeof(struct sd_rec_string) == 16, "on disk");
+_Static_assert(sizeof(struct sd_rec_site) == 32, "on disk");
+_Static_assert(sizeof(struct sd_rec_track) == 40, "on disk");
+_Static_assert(sizeof(struct sd_rec_metric) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_shape) == 16, "on disk");
+_Static_assert(sizeof(struct sd_rec_clock) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_meta) == 8, "on disk");
+_Static_assert(sizeof(struct sd_rec_note) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_stack) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_size) == 16, "on disk");
+_Static_assert(sizeof(struct sd_rec_names) == 16, "on disk");
+_Static_assert(sizeof(struct sd_rec_calls_from) == 56, "on disk");
+_Static_assert(sizeof(struct sd_rec_model) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_open) == 32, "on disk");
+_Static_assert(sizeof(struct sd_rec_span) == 40, "on disk");
+_Static_assert(sizeof(struct sd_rec_point) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_exit) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_sample) == 24, "on disk");
+_Static_assert(sizeof(struct sd_rec_calls) == 32, "on disk");
 
 static inline uint32_t sd_align8(uint32_t n) { return (n + 7u) & ~7u; }
 

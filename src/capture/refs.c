@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"
@@ -69,6 +70,9 @@ static size_t keep(struct sd_refs *r, size_t n, struct sd_ref *next)
     struct sd_ref *last = n ? &r->at[n - 1] : NULL;
     uint32_t expected = 1;
 
+    sd_assert(next >=
+              r->at + n); /* what is kept is not written over before it is looked at */
+    sd_assert(!last || last->rank <= next->rank);
     if (last && last->rank == next->rank) {
         if (last->head.seq == next->head.seq) {
             sd_free(next->copy);
@@ -100,6 +104,7 @@ int sd_refs_order(struct sd_refs *r)
     qsort(r->at, r->n, sizeof *r->at, by_name);
     for (size_t i = 0; i < r->n; i++)
         n = keep(r, n, &r->at[i]);
+    sd_assert(n > 0 && n <= r->n);
     r->n = n;
     return 0;
 }

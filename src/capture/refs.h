@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_REFS_H
 #define SD_CAPTURE_REFS_H
-/* refs: where every chunk of a capture is, in the order of reading.
+/* refs: remembers where every chunk of a capture is, in the order of reading.
  *
  * About a hundred bytes a chunk and so a few bytes a thousand events: it is all that a
  * reader keeps in memory, besides the one chunk it has open. */

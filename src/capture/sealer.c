@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sealer: carries events from the live folder into x.sonde.
+/* sealer: moves events from the live folder into x.sonde.
  *
  * The order of each step is what makes a death harmless: a half is given back, and a
  * file removed, only after its chunk stands in x.sonde.  A death in between leaves the
@@ -11,6 +11,7 @@
  * FULL still goes on in .chunks, so later chunks may wait there while an earlier one
  * waits in its half, and the other way round: before either is sealed the other place
  * is looked at. */
+#include "base/assert.h"
 #include "capture/owner.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ enum {
 
 /* A producer that died right after its write(2) has the same chunk in its half still. A
  * smaller number says nothing: the other half waits for us while chunks pass it by. */
-static bool was_drained(const struct sd_joined *j, const struct sd_chunk_head *head)
+static bool was_drained(const struct sd_live_processes *j,
+                        const struct sd_chunk_head *head)
 {
     uint64_t seq;
 
@@ -51,7 +53,7 @@ static bool was_drained(const struct sd_joined *j, const struct sd_chunk_head *h
 }
 
 /* One half, if it is FULL; or, of a process that is gone, whatever it holds. */
-static int seal_half(struct sd_capture *c, struct sd_joined *j, uint32_t i,
+static int seal_half(struct sd_capture *c, struct sd_live_processes *j, uint32_t i,
                      const struct sd_slot *slot, int half, bool is_final)
 {
     struct sd_chunk_head head;
@@ -75,7 +77,7 @@ static int seal_half(struct sd_capture *c, struct sd_joined *j, uint32_t i,
 /* --- .chunks */
 
 /* 0, with or without such a file, or an errno. */
-static int open_chunks(struct sd_capture *c, struct sd_joined *j)
+static int open_chunks(struct sd_capture *c, struct sd_live_processes *j)
 {
     struct sd_live_name name = j->in.name;
     int why = 0;
@@ -85,7 +87,7 @@ static int open_chunks(struct sd_capture *c, struct sd_joined *j)
         return 0;
     pthread_mutex_lock(&c->list_lock); /* others' files may be closed to make room */
     j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
-    if (j->chunks_fd < 0 && sd_joined_has_few(c, j))
+    if (j->chunks_fd < 0 && sd_live_processes_has_few(c, j))
         j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
     if (j->chunks_fd < 0 && errno != ENOENT)
         why = errno;
@@ -94,10 +96,11 @@ static int open_chunks(struct sd_capture *c, struct sd_joined *j)
 }
 
 /* The space goes back to the disk; the words say from where to read on. */
-static void set_drained(struct sd_joined *j, uint64_t to)
+static void set_drained(struct sd_live_processes *j, uint64_t to)
 {
     off_t at = offsetof(struct sd_live_head, drained);
 
+    sd_assert(to >= j->drained);
     j->drained = to;
     if (pwrite(j->in.fd, &to, sizeof to, at) == sizeof to)
         fallocate(j->chunks_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -118,7 +121,7 @@ static bool find_slot(const struct sd_live_in *in, uint64_t stream, uint32_t *i)
 /* Seals the half that was handed over before this chunk of its stream was appended.
  * Where that cannot be done the chunk goes in all the same: to be kept is more than to
  * be in order. */
-static void seal_older_half(struct sd_capture *c, struct sd_joined *j,
+static void seal_older_half(struct sd_capture *c, struct sd_live_processes *j,
                             const struct sd_chunk_head *head)
 {
     struct sd_slot slot;
@@ -132,7 +135,8 @@ static void seal_older_half(struct sd_capture *c, struct sd_joined *j,
             seal_half(c, j, i, &slot, half, false);
 }
 
-static int seal_chunk(struct sd_capture *c, struct sd_joined *j, struct sd_found *f)
+static int seal_chunk(struct sd_capture *c, struct sd_live_processes *j,
+                      struct sd_source_chunk *f)
 {
     struct sd_chunk_head head = f->head;
 
@@ -145,7 +149,7 @@ static int seal_chunk(struct sd_capture *c, struct sd_joined *j, struct sd_found
     return sd_capture_append(c, &head, f->payload);
 }
 
-static uint64_t backlog(const struct sd_joined *j)
+static uint64_t backlog(const struct sd_live_processes *j)
 {
     struct stat st;
 
@@ -161,18 +165,19 @@ static void decide_hurry(struct sd_capture *c)
 {
     uint64_t behind = 0;
 
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
+    for (const struct sd_live_processes *j = c->joined; j; j = j->next)
         behind += j->is_done ? 0 : backlog(j);
     c->is_hurried = behind > (c->is_hurried ? CALM_BYTES : HURRY_BYTES);
 }
 
 /* Of a process that lives, up to the first chunk that is not whole: it may be in the
  * middle of its write.  Of one that is gone, over any damage. */
-static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final)
+static int drain_chunks(struct sd_capture *c, struct sd_live_processes *j,
+                        bool is_final)
 {
     struct sd_source source;
     struct sd_scan scan;
-    struct sd_found found;
+    struct sd_source_chunk found;
     struct stat st;
     uint64_t done = j->drained;
     int why = open_chunks(c, j);
@@ -190,6 +195,7 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
         why = seal_chunk(c, j, &found);
         if (why == 0)
             done = scan.at;
+        sd_assert(done >= j->drained && done <= (uint64_t)st.st_size);
         if (done - j->drained >= PUNCH_BYTES)
             set_drained(j, done);
     }
@@ -214,7 +220,8 @@ static bool is_full(const struct sd_slot *slot, int half)
  * handed the half over is in that file by the time the half is seen to be FULL, and
  * goes first.  A half that is FULL only when it is looked at again waits for the next
  * pass, since chunks may have been appended before it meanwhile. */
-static int seal_full_halves(struct sd_capture *c, struct sd_joined *j, uint32_t i)
+static int seal_full_halves(struct sd_capture *c, struct sd_live_processes *j,
+                            uint32_t i)
 {
     struct sd_slot was, slot;
     int why = 0;
@@ -231,7 +238,8 @@ static int seal_full_halves(struct sd_capture *c, struct sd_joined *j, uint32_t 
 }
 
 /* Of one that is gone, whose .chunks are sealed: the older half first. */
-static int seal_both_halves(struct sd_capture *c, struct sd_joined *j, uint32_t i)
+static int seal_both_halves(struct sd_capture *c, struct sd_live_processes *j,
+                            uint32_t i)
 {
     struct sd_slot slot;
     int first, why;
@@ -243,7 +251,7 @@ static int seal_both_halves(struct sd_capture *c, struct sd_joined *j, uint32_t 
     return why ? why : seal_half(c, j, i, &slot, !first, true);
 }
 
-static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
+static int seal_slots(struct sd_capture *c, struct sd_live_processes *j, bool is_final)
 {
     uint32_t n = j->in.head.n_slots;
     int why = 0;
@@ -256,7 +264,7 @@ static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
 /* --- Processes that are gone */
 
 /* Events that found no slot, or were lost behind the last chunk of their stream. */
-static uint32_t count_stray_losses(const struct sd_joined *j)
+static uint32_t count_stray_losses(const struct sd_live_processes *j)
 {
     uint64_t lost = j->in.head.lost;
     struct sd_slot slot;
@@ -273,7 +281,7 @@ uint64_t sd_seal_unsealed_losses(const struct sd_capture *c)
 {
     uint64_t lost = 0;
 
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
+    for (const struct sd_live_processes *j = c->joined; j; j = j->next)
         if (!j->is_done)
             lost += count_stray_losses(j);
     return lost;
@@ -287,13 +295,13 @@ static void note_size(struct sd_capture *c, int fd)
         c->largest_bytes = (uint64_t)st.st_size;
 }
 
-static void note_sizes(struct sd_capture *c, const struct sd_joined *j)
+static void note_sizes(struct sd_capture *c, const struct sd_live_processes *j)
 {
     note_size(c, j->in.fd);
     note_size(c, j->chunks_fd);
 }
 
-static int seal_gone(struct sd_capture *c, struct sd_joined *j)
+static int seal_gone(struct sd_capture *c, struct sd_live_processes *j)
 {
     struct sd_live_name chunks = j->in.name;
     uint32_t lost;
@@ -314,21 +322,22 @@ static int seal_gone(struct sd_capture *c, struct sd_joined *j)
     if (j->in.name.suffix == SD_NAME_LIVE)
         sd_folder_unlink(c->live_dir, &chunks);
     pthread_mutex_lock(&c->list_lock);
-    sd_joined_close(j);
+    sd_live_processes_close(j);
     j->is_done = true;
     pthread_mutex_unlock(&c->list_lock);
     return 0;
 }
 
-static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_check)
+static int seal_joined(struct sd_capture *c, struct sd_live_processes *j,
+                       bool must_check)
 {
     int why;
 
-    if (!sd_joined_refresh(c, j))
+    if (!sd_live_processes_refresh(c, j))
         return EIO;
     /* Asked first whether it is gone, then read: what it wrote last is then seen. */
     if ((j->in.head.has_left || must_check) && sd_live_in_is_final(&j->in) &&
-        sd_joined_refresh(c, j))
+        sd_live_processes_refresh(c, j))
         return seal_gone(c, j);
     if (j->in.head.kind != SD_LIVE_SLOTS)
         return 0;
@@ -339,12 +348,30 @@ static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_chec
     return why;
 }
 
+/* Nobody reports the CPU time of a process that is not waited for, so it is read while
+ * the process lives. */
+static void look_at_cpu(const struct sd_capture *c, struct sd_live_processes *j)
+{
+    struct sd_who who = { j->in.head.pid, j->in.head.start, j->in.head.pid_ns };
+    uint64_t ns;
+
+    if (j->in.name.suffix != SD_NAME_LIVE || j->in.head.kind != SD_LIVE_SLOTS ||
+        j->in.head.number != 0 || j->in.head.pid == c->pid)
+        return;
+    ns = sd_who_cpu_ns(&who);
+    if (ns > j->cpu_ns)
+        j->cpu_ns = ns;
+}
+
 void sd_seal_pass(struct sd_capture *c, bool must_check)
 {
     decide_hurry(c);
-    for (struct sd_joined *j = c->joined; j; j = j->next)
+    for (struct sd_live_processes *j = c->joined; j; j = j->next) {
+        if (!j->is_done && must_check)
+            look_at_cpu(c, j);
         if (!j->is_done)
             j->is_stuck = seal_joined(c, j, must_check) != 0;
+    }
 }
 
 /* --- To the disk */
@@ -353,7 +380,7 @@ void sd_seal_pass(struct sd_capture *c, bool must_check)
 void sd_seal_sync(struct sd_capture *c)
 {
     uint64_t now = sd_clock_ns();
-    int fd = sd_kept_fd(&c->file, 0);
+    int fd = sd_guarded_fd_fd(&c->file, 0);
 
     if (c->options.sync == SD_SYNC_OFF || fd < 0 ||
         (c->options.sync == SD_SYNC_EVERY &&
@@ -362,7 +389,7 @@ void sd_seal_sync(struct sd_capture *c)
     c->synced_ns = now;
     if (fdatasync(fd) < 0 && c->counts.write_error == 0)
         c->counts.write_error = errno;
-    for (struct sd_joined *j = c->joined; j; j = j->next) {
+    for (struct sd_live_processes *j = c->joined; j; j = j->next) {
         if (j->is_done || j->in.fd < 0)
             continue;
         fdatasync(j->in.fd);
@@ -422,6 +449,7 @@ int sd_seal_start(struct sd_capture *c)
     sigset_t all, was;
     int why;
 
+    sd_assert(!c->has_thread);
     sigfillset(&all); /* signals are for the threads of whoever started us */
     pthread_sigmask(SIG_SETMASK, &all, &was);
     why = pthread_create(&c->thread, NULL, seal_until_stopped, c);

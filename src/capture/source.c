@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 enum { WINDOW = 512 * 1024 };
@@ -22,6 +23,7 @@ void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t base, uint64_t n
 
 static void fill_window(struct sd_source *s, uint64_t at)
 {
+    sd_assert(!s->p && s->fd >= 0);
     s->window_at = at;
     s->window_n = 0;
     if (!s->window)
@@ -52,6 +54,7 @@ const uint8_t *sd_source_at(struct sd_source *s, uint64_t at, size_t n)
         return NULL;
     if (at < s->window_at || at + n > s->window_at + s->window_n)
         fill_window(s, at);
+    sd_assert(at >= s->window_at);
     return n <= s->window_n ? s->window + (at - s->window_at) : NULL;
 }
 
@@ -70,7 +73,8 @@ void sd_scan_init(struct sd_scan *s, struct sd_source *source, uint64_t salt,
 }
 
 /* Is there a whole chunk at `at`?  *is_cut: there would be, were the file longer. */
-static bool look(struct sd_scan *s, uint64_t at, struct sd_found *found, bool *is_cut)
+static bool look(struct sd_scan *s, uint64_t at, struct sd_source_chunk *found,
+                 bool *is_cut)
 {
     const uint8_t *p = sd_source_at(s->source, at, SD_CHUNK_HEAD);
     struct sd_chunk_head *h = &found->head;
@@ -94,7 +98,7 @@ static bool look(struct sd_scan *s, uint64_t at, struct sd_found *found, bool *i
     return false;
 }
 
-bool sd_scan_here(struct sd_scan *s, struct sd_found *found)
+bool sd_scan_here(struct sd_scan *s, struct sd_source_chunk *found)
 {
     bool is_cut;
 
@@ -132,7 +136,7 @@ static bool is_spent(const struct sd_scan *s)
     return s->spent > 16 * s->source->n + ((uint64_t)64 << 20);
 }
 
-bool sd_scan_next(struct sd_scan *s, struct sd_found *found)
+bool sd_scan_next(struct sd_scan *s, struct sd_source_chunk *found)
 {
     uint64_t from = s->at, at;
     bool is_cut, was_cut;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_SOURCE_H
 #define SD_CAPTURE_SOURCE_H
-/* source: the bytes of a capture, from memory or from a file.
+/* source: reads the bytes of a capture, from memory or from a file.
  *
  * A file is read and never mapped: its owner cuts it back after a failed write, and a
  * mapping would then raise SIGBUS in the reader. */
@@ -41,7 +41,7 @@ struct sd_scan {
     bool is_cut;    /* it ends inside a chunk */
 };
 
-struct sd_found {
+struct sd_source_chunk {
     struct sd_chunk_head head;
     const uint8_t *payload; /* borrowed until the source is asked again */
     uint64_t at;            /* of the header */
@@ -51,7 +51,7 @@ void sd_scan_init(struct sd_scan *s, struct sd_source *source, uint64_t salt,
                   uint64_t at);
 /* True with the next whole chunk; false at the end, with the damage counted, or when
  * the source has an error. */
-bool sd_scan_next(struct sd_scan *s, struct sd_found *found);
+bool sd_scan_next(struct sd_scan *s, struct sd_source_chunk *found);
 /* True when a whole chunk stands at s->at; passes it.  Looks no further. */
-bool sd_scan_here(struct sd_scan *s, struct sd_found *found);
+bool sd_scan_here(struct sd_scan *s, struct sd_source_chunk *found);
 #endif

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "capture/live.h"
 
@@ -28,11 +29,11 @@ static int open_file(struct sd_spill *s)
         path = sd_strdup(s->path);
         if (!path)
             return -ENOMEM;
-        fd = sd_kept_create(&s->file, path, O_APPEND);
+        fd = sd_guarded_fd_create(&s->file, path, O_APPEND);
         if (fd != 0)
             return -fd;
     }
-    fd = sd_kept_fd(&s->file, O_APPEND);
+    fd = sd_guarded_fd_fd(&s->file, O_APPEND);
     return fd >= 0 ? fd : -errno;
 }
 
@@ -85,6 +86,7 @@ int sd_spill_write(struct sd_spill *s, struct sd_chunk_head *head, const void *p
 {
     int kept = errno, why;
 
+    sd_assert(head->stored_len == head->raw_len); /* producers do not compress */
     head->crc = sd_chunk_sum(head, payload);
     pthread_mutex_lock(&s->lock);
     why = write_locked(s, head, payload);
@@ -98,7 +100,7 @@ int sd_spill_write(struct sd_spill *s, struct sd_chunk_head *head, const void *p
 
 void sd_spill_release(struct sd_spill *s)
 {
-    sd_kept_release(&s->file);
+    sd_guarded_fd_release(&s->file);
     sd_free(s->path);
     s->path = NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_SPILL_H
 #define SD_CAPTURE_SPILL_H
-/* spill: a process's .chunks file, where full halves go that nobody fetches.
+/* spill: appends full halves that the owner does not fetch to the .chunks file of the
+ * process.
  *
  * Made at its first use.  One write(2) per chunk; a chunk that does not fit is cut off
  * again, so that whatever stands in the file is whole. */
@@ -16,7 +17,7 @@ struct sd_spill {
     pthread_mutex_t lock; /* threads of the process take turns: a cut must not hit what
                              another has appended meanwhile */
     char *path;           /* absolute; owned */
-    struct sd_kept file;
+    struct sd_guarded_fd file;
     _Atomic uint64_t *written; /* counts the bytes; borrowed, or NULL */
 };
 

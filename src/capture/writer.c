@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/pool.h"
@@ -93,6 +94,8 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out)
     *out = NULL;
     if (!w)
         return sd_no_memory();
+    sd_assert(!atomic_load(&w->pool) &&
+              !w->dir); /* one that has left is as a fresh one */
     rc = sd_pool_new(live_dir, 0, &pool);
     if (rc == 0 && !(w->dir = sd_strdup(pool->dir)))
         rc = sd_no_memory();
@@ -131,7 +134,7 @@ static struct sd_pool *pool_of(struct sd_writer *w)
     return p;
 }
 
-struct sd_log *sd_writer_take_log(struct sd_writer *w)
+struct sd_log *sd_writer_take_log(struct sd_writer *w, enum sd_log_losses losses)
 {
     struct sd_log *l = NULL;
     struct sd_pool *p;
@@ -144,23 +147,29 @@ struct sd_log *sd_writer_take_log(struct sd_writer *w)
     p = pool_of(w);
     if (p)
         l = sd_pool_take(p);
-    else if (w->parents)
+    if (!l && losses == SD_LOSSES_COUNTED && p)
+        sd_pool_lose_event(p);
+    else if (!l && losses == SD_LOSSES_COUNTED && w->parents)
         atomic_fetch_add(&w->parents->lost, 1);
     pthread_mutex_unlock(&w->lock);
-    if (l)
+    if (l) {
         l->writer = w;
+        l->is_numbered = losses == SD_LOSSES_NUMBERED;
+    }
     return l;
 }
 
 void sd_writer_give_log(struct sd_writer *w, struct sd_log *l)
 {
-    if (l && atomic_load(w->is_here))
-        sd_pool_give_back(l->pool, l);
+    if (!l || !atomic_load(w->is_here))
+        return;
+    l->is_numbered = false;
+    sd_pool_give_back(l->pool, l);
 }
 
 static struct sd_log *take_log(struct sd_writer *w)
 {
-    struct sd_log *l = sd_writer_take_log(w);
+    struct sd_log *l = sd_writer_take_log(w, SD_LOSSES_COUNTED);
 
     if (l && pthread_setspecific(w->key, l) != 0) {
         sd_writer_give_log(w, l);
@@ -196,6 +205,11 @@ struct sd_log *sd_writer_log(struct sd_writer *w)
     if (__builtin_expect(l && l->writer == w && sd_log_may_write(l), 1))
         return l;
     return log_slowly(w);
+}
+
+struct sd_log *sd_writer_own_log(struct sd_writer *w)
+{
+    return cached && cached->writer == w && sd_log_may_write(cached) ? cached : NULL;
 }
 
 /* A child of fork that cannot even make a file of its own is counted in its parent's.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_WRITER_H
 #define SD_CAPTURE_WRITER_H
-/* writer: a process's side of a capture: its live file, and the pool of slots in
- * it that threads take at their first event and give back at their end.
+/* writer: joins a process to a capture: its live file, and the pool of slots in it that
+ * threads take at their first event and give back at their end.
  *
  * Any process may join a capture: it needs only the name of its live folder,
  * which `sonde run` puts into SONDE_LIVE.  It never touches x.sonde itself. */
@@ -20,11 +20,18 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out);
  * when none can be had (counted) or when this process is not the one that joined (after
  * fork, until sd_writer_after_fork). */
 struct sd_log *sd_writer_log(struct sd_writer *w);
+/* The one that this thread has taken already, or NULL.  Takes no lock. */
+struct sd_log *sd_writer_own_log(struct sd_writer *w);
+
+/* What becomes of events that find no room, and of the first where there is no log:
+ * they are counted in the capture, or the taker numbers its events, so that readers see
+ * what is missing. */
+enum sd_log_losses { SD_LOSSES_COUNTED, SD_LOSSES_NUMBERED };
 
 /* A log besides that of the thread, for who has it for himself and says when he is done
  * with it; NULL as above.  In the child of a fork it is the parent's and must not be
  * touched; giving it back is nothing there. */
-struct sd_log *sd_writer_take_log(struct sd_writer *w);
+struct sd_log *sd_writer_take_log(struct sd_writer *w, enum sd_log_losses losses);
 void sd_writer_give_log(struct sd_writer *w, struct sd_log *l); /* NULL is fine */
 
 /* A thread found no room for a table (cells.h), so that all it does is missing: the

@@ -27,7 +27,7 @@ static void begin(struct sd_scratch *s)
     CHECK(sd_scratch_join(s) == 0);
 }
 
-static void end(struct sd_scratch *s, struct sd_seen *seen)
+static void end(struct sd_scratch *s, struct sd_test_counts *seen)
 {
     sd_writer_leave(s->writer);
     CHECK(sd_capture_finish(s->capture, 0, &s->counts) == 0);
@@ -49,7 +49,7 @@ static int reap(pid_t pid)
 TEST(log_spills_what_nobody_fetches)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     const uint64_t n = 100000; /* a dozen halves */
 
     begin(&s);
@@ -63,7 +63,7 @@ TEST(log_spills_what_nobody_fetches)
 TEST(log_is_readable_while_it_is_written)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     const uint64_t n = 30000;
 
     begin(&s);
@@ -86,12 +86,12 @@ TEST(a_run_that_is_being_ended_is_no_damage)
 {
     struct sd_rec_calls *run;
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_log *l;
     uint16_t len;
 
     begin(&s);
-    l = sd_writer_take_log(s.writer);
+    l = sd_writer_take_log(s.writer, SD_LOSSES_NUMBERED);
     CHECK(l && sd_log_room(l, 4096));
     run = sd_log_begin_run(l, SD_REC_CALLS, sizeof *run, 800, 1);
     run->table = run->base = run->number = 1;
@@ -112,7 +112,7 @@ TEST(a_run_that_is_being_ended_is_no_damage)
 TEST(log_gives_no_room_inside_an_event)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_log *l;
 
     begin(&s);
@@ -129,7 +129,7 @@ TEST(log_gives_no_room_inside_an_event)
 TEST(log_refuses_what_no_half_can_hold_and_counts_it)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_log *l;
 
     begin(&s);
@@ -144,7 +144,7 @@ TEST(log_refuses_what_no_half_can_hold_and_counts_it)
 TEST(log_defines_any_number_of_names)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_log *l;
 
     begin(&s);
@@ -170,7 +170,7 @@ TEST(log_writes_notes_facts_and_shapes)
         { 0 },
     };
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_log *l;
     uint32_t id;
 
@@ -196,7 +196,7 @@ static void *log_one(void *writer)
 TEST(threads_give_their_slots_back)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_pool *pool;
     void *done;
 
@@ -216,7 +216,7 @@ TEST(threads_give_their_slots_back)
 TEST(pool_goes_on_in_small_slots_and_then_in_another_file)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_pool *pool;
     const uint32_t n = SD_MAX_SLOTS + 3;
 
@@ -240,7 +240,7 @@ TEST(pool_goes_on_in_small_slots_and_then_in_another_file)
 TEST(small_slots_lose_nothing)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_pool *pool;
     struct sd_log *l = NULL;
 
@@ -261,7 +261,7 @@ TEST(small_slots_lose_nothing)
 TEST(two_writers_of_one_process_share_a_capture)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_writer *other;
 
     begin(&s);
@@ -277,7 +277,7 @@ TEST(two_writers_of_one_process_share_a_capture)
 TEST(writer_that_left_gives_no_log_and_is_used_again)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_writer *first;
 
     begin(&s);
@@ -318,7 +318,7 @@ TEST(leaving_under_threads_that_write_loses_no_commit)
 {
     for (int round = 0; round < 20; round++) {
         struct sd_scratch s;
-        struct sd_seen seen;
+        struct sd_test_counts seen;
         struct hammer h = { 0 };
         pthread_t t[4];
 
@@ -343,7 +343,7 @@ TEST(leaving_under_threads_that_write_loses_no_commit)
 TEST(forked_child_is_silent_until_told)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     pid_t pid;
 
     begin(&s);
@@ -389,7 +389,7 @@ static void change_salt(const struct sd_scratch *s)
 TEST(forked_child_does_not_join_the_capture_of_another_run)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     pid_t pid;
 
     begin(&s);
@@ -410,7 +410,7 @@ TEST(forked_child_does_not_join_the_capture_of_another_run)
 TEST(forked_child_without_rights_has_its_losses_counted)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     pid_t pid;
 
     if (geteuid() != 0)
@@ -437,7 +437,7 @@ TEST(forked_child_without_rights_has_its_losses_counted)
 TEST(log_in_hand_gives_no_room_in_a_forked_child)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct sd_log *l;
     pid_t pid;
 
@@ -456,7 +456,7 @@ TEST(log_in_hand_gives_no_room_in_a_forked_child)
 TEST(forks_under_threads_that_write_mix_nothing_up)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct hammer h = { 0 };
     pthread_t t[8];
     const int forks = 1000;
@@ -495,7 +495,7 @@ TEST(forks_under_threads_that_write_mix_nothing_up)
 TEST(closed_descriptors_are_not_written_to)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct stat st;
     char path[128];
     int fds[80];
@@ -525,7 +525,7 @@ TEST(closed_descriptors_are_not_written_to)
 TEST(files_are_for_their_owner_only)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct stat st;
 
     begin(&s);
@@ -541,14 +541,14 @@ TEST(joining_what_is_no_capture_fails_with_a_sentence)
     struct sd_writer *w;
 
     CHECK(sd_writer_join("/nowhere/x.sonde.live", &w) == SD_EABSENT);
-    CHECK(w == NULL && strstr(sd_fail_text(), "no capture can be joined"));
+    CHECK(w == NULL && strstr(sd_fail_text(), "cannot join a capture"));
 }
 
 /* On a file system without shared mappings all goes through write(2). */
 TEST(capture_works_without_shared_mapping_and_says_so)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     const uint64_t n = 20000;
     pid_t pid;
 
@@ -585,7 +585,7 @@ static bool mount_small(const char *dir, const char *size)
 static void fill_disk(const char *size, bool has_thread)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     const uint64_t n = 300000;
     uint64_t refused = 0, dropped;
 
@@ -628,7 +628,7 @@ TEST(small_disk_keeps_the_first_events_of_many_logs)
     struct sd_log *logs[LOGS];
     struct sd_scratch s;
     struct sd_pool *pool;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
 
     sd_scratch_make(&s);
     if (!mount_small(s.dir, "512k")) {
@@ -657,7 +657,7 @@ TEST(small_disk_keeps_the_first_events_of_many_logs)
 TEST(slot_takes_place_as_it_fills)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     struct stat st;
     uint64_t i, n = 3000;
 
@@ -703,7 +703,7 @@ TEST(file_size_limit_raises_no_signal)
 {
     struct rlimit was, small = { 2 << 20, RLIM_INFINITY };
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     const uint64_t n = 300000;
 
     getrlimit(RLIMIT_FSIZE, &was);
@@ -728,7 +728,7 @@ TEST(file_size_limit_raises_no_signal)
 static bool run_with_failure(size_t nth, bool and_after)
 {
     struct sd_scratch s;
-    struct sd_seen seen;
+    struct sd_test_counts seen;
     size_t asked;
 
     sd_scratch_make(&s);

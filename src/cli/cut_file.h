@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_CUT_FILE_H
 #define SD_CLI_CUT_FILE_H
-/* cut_file: going on when a file that is being read is cut short.
+/* cut_file: keeps the program alive when a file that it has mapped is cut short.
  *
  * Libraries of a program are mapped to be searched for symbols, hundreds of megabytes
  * of them, and whoever installs a new version over the old one cuts it short for a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main: finds the verb, reads its options, and lets it work. */
+/* main: finds the verb, parses its options, and runs it. */
 #include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>

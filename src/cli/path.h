@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_PATH_H
 #define SD_CLI_PATH_H
-/* path: small questions about names of files. */
+/* path: small functions on file names. */
 #include <stdbool.h>
 
 #include "base/arena.h"

@@ -31,12 +31,13 @@ static void release(void *p, void *unused)
 static int is_none(const char *text, const char *why, size_t at)
 {
     if (at == 0)
-        return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, at its start",
-                       text, why);
+        return sd_fail(SD_EUSAGE,
+                       "\"%s\" is not a regular expression: %s, at its start", text,
+                       why);
     if (at >= strlen(text))
-        return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, at its end",
+        return sd_fail(SD_EUSAGE, "\"%s\" is not a regular expression: %s, at its end",
                        text, why);
-    return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, after \"%.*s\"",
+    return sd_fail(SD_EUSAGE, "\"%s\" is not a regular expression: %s, after \"%.*s\"",
                    text, why, (int)at, text);
 }
 
@@ -113,3 +114,20 @@ struct sd_matcher sd_pattern_matcher(const struct sd_pattern *p)
 {
     return (struct sd_matcher){ find, p };
 }
+
+static int make_matcher(const char *text, struct sd_matcher *out)
+{
+    struct sd_pattern *p = NULL;
+    int rc = sd_pattern_new(text, &p);
+
+    *out = rc == 0 ? sd_pattern_matcher(p) : (struct sd_matcher){ 0 };
+    return rc;
+}
+
+static void release_matcher(struct sd_matcher *m)
+{
+    sd_pattern_free((struct sd_pattern *)m->of);
+    *m = (struct sd_matcher){ 0 };
+}
+
+const struct sd_matcher_maker sd_pattern_maker = { make_matcher, release_matcher };

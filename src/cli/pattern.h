@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_PATTERN_H
 #define SD_CLI_PATTERN_H
-/* pattern: a regular expression as people write it for pstats, that is as Python's re
- * has them.  PCRE2 understands those: classes such as \d and \w of all of Unicode,
- * groups, (?i), looking ahead and behind.  Where the two differ (docs/calls.md) is not
- * where names of functions are looked for. */
+/* pattern: matches regular expressions as people write them for pstats, that is as
+ * Python's re has them.  PCRE2 understands those: classes such as \d and \w of all of
+ * Unicode, groups, (?i), looking ahead and behind.  The two differ
+ * only in ways that do not matter for names of functions (docs/calls.md). */
 #include <stddef.h>
 
 #include "base/matcher.h"
@@ -19,4 +19,6 @@ void sd_pattern_free(struct sd_pattern *p); /* NULL is fine */
 int sd_pattern_find(const struct sd_pattern *p, const char *text, size_t n);
 /* The same question, for the rooms that do not know regular expressions. */
 struct sd_matcher sd_pattern_matcher(const struct sd_pattern *p);
+/* Makes such matchers, which own their patterns. */
+extern const struct sd_matcher_maker sd_pattern_maker;
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_PROGRESS_H
 #define SD_CLI_PROGRESS_H
-/* progress: a line on the terminal while a large capture is read.  It appears when the
- * work has taken a while, is drawn by a thread of its own, and leaves no trace. */
+/* progress: shows a line on the terminal while a large capture is read.  It appears
+ * when the work has taken a while, is drawn by a thread of its own, and leaves no
+ * trace. */
 #include <pthread.h>
 
 #include "capture/reader.h"

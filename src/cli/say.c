@@ -47,6 +47,14 @@ void sd_say(const char *fmt, ...)
     sd_buf_release(&line);
 }
 
+static void take(void *of, const char *sentence)
+{
+    (void)of;
+    sd_say("%s", sentence);
+}
+
+const struct sd_remarks sd_said_remarks = { take, NULL };
+
 int sd_say_failure(int rc)
 {
     sd_say("%s", sd_fail_text());

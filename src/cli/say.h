@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_SAY_H
 #define SD_CLI_SAY_H
-/* say: how the program speaks to the person in front of it.
+/* say: prints messages for the user.
  *
  * stdout carries data only; everything else goes to stderr as one or two sentences
  * after "sonde: ".  Nothing that goes wrong with stderr (closed, a broken pipe) is
@@ -10,6 +10,7 @@
 
 #include "base/out.h"
 #include "cli/verb.h"
+#include "outputs/remarks.h"
 #include "report/report.h"
 
 enum sd_loudness { SD_QUIET, SD_NORMAL, SD_VERBOSE };
@@ -17,8 +18,11 @@ enum sd_loudness { SD_QUIET, SD_NORMAL, SD_VERBOSE };
 /* "sonde: ", the sentence, a new line; on stderr, in one write. */
 void sd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says the sentence of the failure and returns the exit status: 2 for what was typed
- * wrong, 1 for what the machine refuses. */
+/* Says each of the remarks that it takes. */
+extern const struct sd_remarks sd_said_remarks;
+
+/* Says the sentence of the failure and returns the exit status: 2 for bad
+ * arguments, 1 for other failures. */
 int sd_say_failure(int rc);
 
 enum sd_loudness sd_loudness_of(const struct sd_command *c);

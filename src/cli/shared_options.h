@@ -10,26 +10,28 @@
         __VA_ARGS__                                                                    \
     }
 
-/* How a stack is read: cli/attach.h understands the three together. */
+/* How a stack is read: cli/record/attach.h understands the three together. */
 #define SD_OPTION_CONSISTENCY                                                          \
     SD_OPTION("consistency", SD_CHOICE, "auto",                                        \
-              "how a stack is kept from changing while it is read: from outside, "     \
-              "from the CPU of its thread, with the thread stopped, or not at all",    \
+              "how to keep a stack consistent while it is read: from outside, from "   \
+              "the CPU of its thread, with the thread stopped, or not at all",         \
               0, "auto|follow|pause|none")
 #define SD_OPTION_NONBLOCKING                                                          \
     SD_OPTION("nonblocking", SD_FLAG, NULL,                                            \
-              "do not stop the program; it is not anyway, so this is --consistency "   \
-              "auto",                                                                  \
+              "py-spy's name for --consistency auto, which stops no thread; "          \
+              "--native still does",                                                   \
               0, NULL)
 #define SD_OPTION_BLOCKING                                                             \
     SD_OPTION("blocking", SD_FLAG, NULL,                                               \
               "stop each thread while it is read: --consistency pause", 0, NULL)
 #define SD_OPTION_NATIVE                                                               \
     SD_OPTION("native", SD_FLAG, NULL,                                                 \
-              "show the C functions between Python functions, too", 'n', NULL)
+              "show the C functions between Python functions, too; stops running "     \
+              "threads for some tens of microseconds each time",                       \
+              'n', NULL)
 #define SD_OPTION_PYTHON_VERSION                                                       \
     SD_OPTION("python-version", SD_TEXT, NULL,                                         \
-              "which Python it is, where that cannot be found out", 0, "X.Y")
+              "the version of Python, where it cannot be found out", 0, "X.Y")
 
 /* How functions are shown. */
 #define SD_OPTION_FULL_FILENAMES                                                       \
@@ -46,8 +48,7 @@
               "environment, or python3",                                               \
               0, "PY")
 #define SD_OPTION_FORCE                                                                \
-    SD_OPTION("force", SD_FLAG, NULL, "overwrite FILE when it is there already", 0,    \
-              NULL)
+    SD_OPTION("force", SD_FLAG, NULL, "overwrite FILE if it already exists", 0, NULL)
 #define SD_OPTION_WITH(otherwise)                                                      \
     SD_OPTION("with", SD_TEXT, NULL, "which collectors to use; " otherwise, 0,         \
               "NAME[,NAME...]")

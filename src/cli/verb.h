@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_VERB_H
 #define SD_CLI_VERB_H
-/* verb: what can be said after `sonde`.  One file each and a line in verbs.def;
- * every collector is a verb too, without a file of its own (run.c does its work).
- * The table is all that help, man pages and completions read. */
+/* verb: the contract of a verb, the word after `sonde`.  One file each and a line in
+ * verbs.def; every collector is a verb too, without a file of its own (verb_run.c does
+ * its work).  The table is all that help, man pages and completions read. */
 #include "base/option.h"
 #include "collect/collector.h"
 
@@ -14,10 +14,11 @@ enum sd_verb_group { SD_GROUP_RECORD, SD_GROUP_READ, SD_GROUP_LEARN };
 struct sd_verb {
     const char *name;
     enum sd_verb_group group;
-    const char *summary;  /* completes "sonde NAME" in the list of verbs */
-    const char *usage;    /* "[OPTION…] FILE" */
-    const char *about;    /* a paragraph or two */
-    const char *examples; /* lines "command  # what it does" */
+    const char *summary; /* completes "sonde NAME" in the list of verbs */
+    const char *usage;   /* "[OPTION…] FILE" */
+    const char *about;   /* a paragraph or two */
+    void (*put_about)(struct sd_buf *to); /* adds what a table says to that, or NULL */
+    const char *examples;                 /* lines "command  # what it does" */
     const struct sd_option *options;
     bool takes_program; /* the words are a program and its arguments: the first one
                            ends the options; collectors' options are understood too */
@@ -57,9 +58,9 @@ extern const struct sd_option sd_common_options[];
  * tables. */
 bool sd_verb_at(size_t i, struct sd_verb *out);
 /* SD_EUSAGE with a sentence that names the nearest verb. */
+int sd_verb_find(const char *name, struct sd_verb *out);
 /* The verb that was perhaps meant, or NULL. */
 const char *sd_verb_nearest(const char *name);
-int sd_verb_find(const char *name, struct sd_verb *out);
 
 /* Every option table of a verb, in the order of their values: its own, the common
  * ones, the collectors'.  Returns how many. */

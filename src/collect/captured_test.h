@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_CAPTURED_TEST_H
 #define SD_COLLECT_CAPTURED_TEST_H
-/* captured: for tests: a small capture read back whole, names in place of ids. */
+/* captured_test: reads a small capture back, with names in place of ids, for tests. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -6,6 +6,7 @@
  * A collector is a folder here plus a line in collectors.def.  Its about.c says
  * what it is, as plain data, so that the command line, the extension, `sonde
  * collectors` and the manual all read the same words.  The other files do the work. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -49,13 +50,17 @@ struct sd_collector {
     /* The watched process has ended, or nearly so, and is not waited for yet (waitid
      * with WNOWAIT): the moment for a last reading.  May be NULL. */
     void (*at_end)(void *state);
+    /* The program is stopped (Ctrl-Z), and this process is about to stop with it: held;
+     * both go on: no longer held.  One thread calls both, in turn, and nothing else in
+     * between.  Collectors leave that time out.  May be NULL. */
+    void (*hold)(void *state, bool is_held);
     /* Stops, writes what is left and frees `state`.  Accepts NULL. */
     void (*stop)(void *state);
 };
 
 /* Every collector of this build, ended by NULL. */
 extern const struct sd_collector_about *const sd_abouts[];
-/* Those that run outside; the inside ones are session.c's business. */
+/* Those that run outside; of the others inside.h is the contract. */
 extern const struct sd_collector *const sd_outside_collectors[];
 
 const struct sd_collector_about *sd_about_find(const char *name); /* or NULL */

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "capture/log.h"
 #include "collect/session.h"
 #include "process/stat.h"
 
@@ -28,6 +30,7 @@ static struct {
     _Atomic int32_t pid;
     _Atomic int32_t starting_pid; /* the process whose thread is at making one, or 0 */
     _Atomic bool has_asked_env;
+    uint64_t started_ns; /* of the capture */
 } own;
 
 static void add_host(struct sd_buf *to)
@@ -83,6 +86,7 @@ static int make(const char *path)
         sd_capture_abandon(c);
         return rc;
     }
+    own.started_ns = sd_clock_ns();
     atomic_store(&own.pid, getpid());
     atomic_store(&own.capture, c);
     return 0;
@@ -109,7 +113,7 @@ int sd_own_start(const char *path)
     if (sd_session_has_capture() || other == me ||
         !atomic_compare_exchange_strong(&own.starting_pid, &other, me))
         return sd_fail(SD_EEXISTS,
-                       "cannot start %s: this process is being recorded already", path);
+                       "cannot start %s: this process is already being recorded", path);
     rc = start_expanded(path);
     atomic_store(&own.starting_pid, 0);
     return rc;
@@ -184,6 +188,19 @@ bool sd_own_is_here(void)
     return atomic_load(&own.pid) == getpid() && atomic_load(&own.capture);
 }
 
+static void put_time(struct sd_log *log)
+{
+    char started[32], wall[32];
+
+    if (!log)
+        return;
+    snprintf(started, sizeof started, "%llu", (unsigned long long)own.started_ns);
+    snprintf(wall, sizeof wall, "%llu",
+             (unsigned long long)(sd_clock_ns() - own.started_ns));
+    sd_log_meta(log, "run.started_ns", started);
+    sd_log_meta(log, "run.wall_ns", wall);
+}
+
 int sd_own_stop(int32_t status)
 {
     struct sd_capture_counts counts;
@@ -194,6 +211,7 @@ int sd_own_stop(int32_t status)
     c = atomic_exchange(&own.capture, NULL);
     if (!c)
         return 0;
+    put_time(sd_session_log());
     sd_session_leave();
     return sd_capture_finish(c, status, &counts);
 }

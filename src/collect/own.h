@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_OWN_H
 #define SD_COLLECT_OWN_H
-/* own: a capture that the program makes and seals itself, without `sonde run`.
+/* own: starts and finishes a capture that the program owns itself, without `sonde run`.
  *
  * Asked for by sonde.start(path), sonde_start(path) or SONDE_OUT=path.  No thread is
  * started for it: what does not fit into the live file is appended raw beside it, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_PEAK_H
 #define SD_COLLECT_PEAK_H
-/* peak: the largest memory of the process while a region of time was open.
+/* peak: measures the largest memory of the process while a region of time was open.
  *
  * The kernel keeps one high-water mark per process, and lets it be set back to what is
  * resident now.  A region sets it back when it opens; so before each reset the old mark

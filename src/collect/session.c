@@ -23,13 +23,18 @@ struct identity { /* what a process's track says */
     char name[SD_PROCESS_NAME];
 };
 
+enum why_state { WHY_NONE, WHY_IS_WRITTEN, WHY_WAITS, WHY_TOLD };
+
 /* The one mutable global (beside peak.c's mark): a process has one session. */
 static struct {
     pthread_mutex_t lock; /* over joining, leaving and the first event after a fork */
     _Atomic(struct sd_writer *) writer;    /* this process's, ready; or NULL */
     _Atomic(struct sd_writer *) inherited; /* after fork, until the first event */
     _Atomic unsigned n_forks;
-    _Atomic bool is_stopped; /* an assert broke: nothing more is written */
+    _Atomic bool is_stopped; /* an assert broke: nothing more is written ... */
+    _Atomic int why_state;   /* ... but the reason: enum why_state */
+    char why[512];
+    sd_session_stopped *at_stop; /* or NULL */
     _Atomic bool has_asked_env;
     _Atomic bool watches_forks;
     struct identity self, parent; /* parent: only one that is in the capture too */
@@ -91,6 +96,7 @@ static void identify(void)
 {
     struct sd_process_stat st;
 
+    _Static_assert(sizeof st.name >= sizeof session.self.name, "it is copied whole");
     memset(&session.self, 0, sizeof session.self);
     session.self.pid = getpid();
     if (sd_process_stat(0, &st) < 0)
@@ -106,13 +112,14 @@ static int join_locked(const char *live_dir)
     int rc;
 
     if (atomic_load(&session.writer) || atomic_load(&session.inherited))
-        return sd_fail(SD_EEXISTS, "this process is being recorded already");
+        return sd_fail(SD_EEXISTS, "this process is already being recorded");
     rc = sd_writer_join(live_dir, &w);
     if (rc < 0)
         return rc;
     identify();
     memset(&session.parent, 0, sizeof session.parent);
     atomic_store(&session.is_stopped, false);
+    atomic_store(&session.why_state, WHY_NONE);
     atomic_store_explicit(&session.writer, w, memory_order_release);
     return 0;
 }
@@ -143,6 +150,24 @@ void sd_session_join_from_env(void)
     errno = saved;
 }
 
+/* Writes the reason into a log of this thread, unless an event is being written there:
+ * then it waits for the next who asks for a log, or for the end. */
+static void tell_why(struct sd_log *l)
+{
+    int expected = WHY_WAITS;
+
+    if (l && !atomic_load_explicit(&l->is_nested, memory_order_relaxed) &&
+        atomic_compare_exchange_strong(&session.why_state, &expected, WHY_TOLD))
+        sd_log_note(l, SD_NOTE_LOSS, session.why);
+}
+
+/* Only for those who ask for a log: they hold no lock of the capture. */
+static void tell_waiting(struct sd_writer *w)
+{
+    if (w && atomic_load(&session.why_state) == WHY_WAITS)
+        tell_why(sd_writer_log(w));
+}
+
 void sd_session_leave(void)
 {
     struct sd_writer *w;
@@ -156,6 +181,7 @@ void sd_session_leave(void)
     sd_peak_pause();
     sd_peak_resume(false);
     pthread_mutex_unlock(&session.lock);
+    tell_waiting(w);
     if (w)
         sd_writer_leave(w);
 }
@@ -197,8 +223,12 @@ struct sd_writer *sd_session_writer(void)
             return NULL;
         w = take_over();
     }
-    return w && !atomic_load_explicit(&session.is_stopped, memory_order_relaxed) ? w
-                                                                                 : NULL;
+    if (__builtin_expect(
+            atomic_load_explicit(&session.is_stopped, memory_order_relaxed), 0)) {
+        tell_waiting(w);
+        return NULL;
+    }
+    return w;
 }
 
 struct sd_log *sd_session_log(void)
@@ -235,25 +265,45 @@ uint32_t sd_session_owner_pid(void)
 
 /* --- A guest's manners ----------------------------------------------------------- */
 
+/* True: a note needs neither a new log nor more of this one, which would take locks. */
+static bool has_room_for_why(const struct sd_log *l)
+{
+    return l && l->at + sizeof session.why + sizeof(struct sd_rec_note) + 8 <= l->end;
+}
+
+/* An assert may break anywhere: in the middle of an event, or while this thread holds a
+ * lock of the capture.  So this takes no lock. */
 static void stop_measuring(const char *file, int line, const char *claim)
 {
-    char text[512];
-    struct sd_log *l;
+    struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
+    struct sd_log *l = w ? sd_writer_own_log(w) : NULL;
+    int expected = WHY_NONE, saved = errno;
 
-    if (atomic_load(&session.is_stopped))
-        return;
-    l = sd_session_log();
     atomic_store(&session.is_stopped, true);
-    if (!l)
+    if (!atomic_compare_exchange_strong(&session.why_state, &expected, WHY_IS_WRITTEN))
         return;
-    snprintf(text, sizeof text,
+    snprintf(session.why, sizeof session.why,
              "measuring stopped in process %d: a check of Sonde's own failed, which is "
              "a fault in Sonde (%s:%d: %s)",
              (int)getpid(), file, line, claim);
-    sd_log_note(l, SD_NOTE_LOSS, text);
+    atomic_store(&session.why_state, WHY_WAITS);
+    if (session.at_stop)
+        session.at_stop();
+    if (has_room_for_why(l))
+        tell_why(l);
+    errno = saved;
 }
 
-void sd_session_be_guest(void) { sd_assert_set_handler(stop_measuring); }
+void sd_session_tell_stopped(void)
+{
+    tell_waiting(atomic_load_explicit(&session.writer, memory_order_acquire));
+}
+
+void sd_session_be_guest(sd_session_stopped *then)
+{
+    session.at_stop = then;
+    sd_assert_set_handler(stop_measuring);
+}
 
 /* --- Tracks ---------------------------------------------------------------------- */
 

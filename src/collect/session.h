@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SESSION_H
 #define SD_COLLECT_SESSION_H
-/* session: what a process has only one of.
+/* session: holds what a process has only once.
  *
  * The writer into the capture, if there is one; and the high-water mark of memory,
  * which the kernel keeps once per process (peak.h).  Later collectors hang what else
@@ -37,8 +37,14 @@ struct sd_writer *sd_session_writer(void);
 
 /* For those who live in someone else's process (libsonde, the extension), once at load:
  * a broken assert then stops the measuring and says so in the capture, instead of
- * ending a program that is not ours. */
-void sd_session_be_guest(void);
+ * ending a program that is not ours.  `then` is called after that, in the thread and at
+ * the place where the assert broke: it takes no lock of ours, allocates nothing, and
+ * asks for collectors to be stopped later.  NULL: none needs to be. */
+typedef void sd_session_stopped(void);
+void sd_session_be_guest(sd_session_stopped *then);
+/* Writes into the capture why an assert stopped the measuring, if that was not possible
+ * at once.  The caller is not in the middle of an event. */
+void sd_session_tell_stopped(void);
 
 /* Forks between the process that loaded us and this one.  What was begun under another
  * number was begun by an ancestor. */

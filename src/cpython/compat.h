@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_COMPAT_H
 #define SD_CPYTHON_COMPAT_H
-/* compat: CPython 3.8 to 3.13 under one set of names.
+/* compat: gives CPython 3.8 to 3.15 one set of names.
  *
  * With compat_eval.h, compat_frame.h, compat_args.h and compat_state.c, which do the
  * same for live frames, it alone compares PY_VERSION_HEX.  Each difference is one macro
@@ -15,6 +15,12 @@
 #if PY_VERSION_HEX < 0x03080000
 #error "Sonde's extension needs CPython 3.8 or later"
 #endif
+#if PY_VERSION_HEX >= 0x03100000
+#error "Sonde's extension supports CPython 3.8 to 3.15"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "Sonde's extension does not support free-threaded builds of CPython yet"
+#endif
 
 /* 3.8's PyMODINIT_FUNC says nothing of visibility, and we hide everything. */
 #define SD_PYINIT __attribute__((visibility("default"))) PyMODINIT_FUNC
@@ -22,6 +28,11 @@
 /* From 3.12 on the interpreter tells tools of calls (sys.monitoring); before, a hook on
  * the evaluation of frames (PEP 523) or the profile function does. */
 #define SD_HAS_MONITORING (PY_VERSION_HEX >= 0x030c0000)
+/* From 3.14 on cProfile raises what sys.monitoring says of an id that is taken; before,
+ * a sentence of its own. */
+#define SD_CPROFILE_NAMES_TOOL (PY_VERSION_HEX >= 0x030e0000)
+/* From 3.15 on a tool can be told of exceptions in chosen code objects alone. */
+#define SD_HAS_LOCAL_EXCEPTIONS (PY_VERSION_HEX >= 0x030f0000)
 
 /* Instances of types made from a spec own a reference to their type.  Visiting it
  * crashes subclasses before 3.9 (bpo-40217); there it is simply not collected. */
@@ -85,13 +96,13 @@ static inline void sd_revive(PyObject *o) { _Py_NewReference(o); }
 
 /* The exception that is set, put aside while our own bookkeeping runs in a destructor
  * or behind a user's back. */
-struct sd_raised {
+struct sd_pending_exception {
     PyObject *type, *value, *traceback;
 };
 
-static inline struct sd_raised sd_raised_take(void)
+static inline struct sd_pending_exception sd_pending_exception_take(void)
 {
-    struct sd_raised r = { NULL, NULL, NULL };
+    struct sd_pending_exception r = { NULL, NULL, NULL };
 
 #if PY_VERSION_HEX >= 0x030c0000
     r.value = PyErr_GetRaisedException();
@@ -101,7 +112,7 @@ static inline struct sd_raised sd_raised_take(void)
     return r;
 }
 
-static inline void sd_raised_give_back(struct sd_raised r)
+static inline void sd_pending_exception_give_back(struct sd_pending_exception r)
 {
 #if PY_VERSION_HEX >= 0x030c0000
     PyErr_SetRaisedException(r.value);
@@ -111,7 +122,7 @@ static inline void sd_raised_give_back(struct sd_raised r)
 }
 
 /* Another was raised meanwhile. */
-static inline void sd_raised_drop(struct sd_raised r)
+static inline void sd_pending_exception_drop(struct sd_pending_exception r)
 {
     Py_XDECREF(r.type);
     Py_XDECREF(r.value);
@@ -220,6 +231,38 @@ static inline bool sd_python_ends(void)
 #endif
 }
 
+/* What a dict has under this name, borrowed; NULL: nothing, or memory is short.  From
+ * 3.13 on PyDict_GetItemString would print on the program's stderr in that case. */
+static inline PyObject *sd_dict_get(PyObject *dict, const char *name)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *found = NULL;
+
+    if (PyDict_GetItemStringRef(dict, name, &found) < 0)
+        PyErr_Clear();
+    Py_XDECREF(found); /* the dict has it */
+    return found;
+#else
+    return PyDict_GetItemString(dict, name);
+#endif
+}
+
+/* What sys has under this name, borrowed; NULL: nothing, or memory is short.
+ * PySys_GetObject, too, would print then; 3.15 has another call. */
+static inline PyObject *sd_sys_get(const char *name)
+{
+#if PY_VERSION_HEX >= 0x030f0000
+    PyObject *found = NULL;
+
+    if (PySys_GetOptionalAttrString(name, &found) < 0)
+        PyErr_Clear();
+    Py_XDECREF(found); /* sys has it */
+    return found;
+#else
+    return PySys_GetObject(name);
+#endif
+}
+
 /* The loaded modules by their names, borrowed; NULL: there are none any more.
  *
  * PyImport_GetModuleDict ends the process where there are none, and the last finalizers
@@ -227,7 +270,7 @@ static inline bool sd_python_ends(void)
  * that is closed then is followed like any other call. */
 static inline PyObject *sd_modules(void)
 {
-    PyObject *modules = sd_python_ends() ? NULL : PySys_GetObject("modules");
+    PyObject *modules = sd_python_ends() ? NULL : sd_sys_get("modules");
 
     return modules && PyDict_CheckExact(modules) ? modules : NULL;
 }
@@ -237,9 +280,8 @@ static inline PyObject *sd_modules(void)
 static inline PyObject *sd_found_in(const char *module, const char *name)
 {
     PyObject *modules = sd_modules();
-    PyObject *m = modules ? PyDict_GetItemString(modules, module) : NULL;
+    PyObject *m = modules ? sd_dict_get(modules, module) : NULL;
 
-    return m && PyModule_Check(m) ? PyDict_GetItemString(PyModule_GetDict(m), name)
-                                  : NULL;
+    return m && PyModule_Check(m) ? sd_dict_get(PyModule_GetDict(m), name) : NULL;
 }
 #endif

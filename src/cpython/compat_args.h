@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_COMPAT_ARGS_H
 #define SD_CPYTHON_COMPAT_ARGS_H
-/* compat_args: the arguments of a function that starts, read from its frame.
+/* compat_args: reads the arguments of a function from its frame when it starts.
  *
  * Nothing is asked of the frame: a frame object, or its f_locals, would have to be
  * made, and both can be seen by the program.  An argument that an inner function uses
@@ -62,7 +62,11 @@ static inline PyObject *sd_args_get(const sd_args_frame *f, const PyCodeObject *
                                     int i)
 {
     enum { IS_CELL = 0x40 }; /* CO_FAST_CELL */
+#if PY_VERSION_HEX >= 0x030c0000
+    PyObject *o = sd_frame_local(f, i);
+#else
     PyObject *o = f->localsplus[i];
+#endif
 
     if (__builtin_expect(o && Py_TYPE(o) == &PyCell_Type, 0) &&
         (PyBytes_AS_STRING(code->co_localspluskinds)[i] & IS_CELL) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_COMPAT_EVAL_H
 #define SD_CPYTHON_COMPAT_EVAL_H
-/* compat_eval: the eval loop of CPython 3.8 to 3.11, as one sees it who is called for
- * every frame: by the eval-frame function (PEP 523) or by a profile function.
+/* compat_eval: the eval loop of CPython 3.8 to 3.11, as the eval-frame function (PEP
+ * 523) and profile functions see it.
  *
  * Later versions have sys.monitoring and need none of this.  All of it wants the
  * interpreter's lock. */
@@ -273,15 +273,15 @@ static inline void sd_trace_put(PyThreadState *ts, Py_tracefunc function)
 
 /* The program's own trace and profile functions, put aside while code of ours runs in
  * this thread. */
-struct sd_tracing_paused {
+struct sd_paused_tracing {
     Py_tracefunc trace, profile;
     PyObject *object; /* of the profile function; owned */
 };
 
-static inline struct sd_tracing_paused sd_tracing_pause(void)
+static inline struct sd_paused_tracing sd_tracing_pause(void)
 {
     PyThreadState *ts = PyThreadState_Get();
-    struct sd_tracing_paused paused = {
+    struct sd_paused_tracing paused = {
         .trace = ts->c_tracefunc,
         .profile = ts->c_profilefunc,
         .object = Py_XNewRef(ts->c_profileobj),
@@ -292,7 +292,7 @@ static inline struct sd_tracing_paused sd_tracing_pause(void)
     return paused;
 }
 
-static inline void sd_tracing_go_on(struct sd_tracing_paused paused)
+static inline void sd_tracing_go_on(struct sd_paused_tracing paused)
 {
     PyThreadState *ts = PyThreadState_Get();
 
@@ -303,21 +303,21 @@ static inline void sd_tracing_go_on(struct sd_tracing_paused paused)
 #else
 /* Where there is monitoring, sys.settrace and sys.setprofile are tools like others and
  * stay listening; without their functions in this thread's state they do nothing. */
-struct sd_tracing_paused {
+struct sd_paused_tracing {
     Py_tracefunc trace, profile;
 };
 
-static inline struct sd_tracing_paused sd_tracing_pause(void)
+static inline struct sd_paused_tracing sd_tracing_pause(void)
 {
     PyThreadState *ts = PyThreadState_Get();
-    struct sd_tracing_paused paused = { ts->c_tracefunc, ts->c_profilefunc };
+    struct sd_paused_tracing paused = { ts->c_tracefunc, ts->c_profilefunc };
 
     ts->c_tracefunc = NULL;
     ts->c_profilefunc = NULL;
     return paused;
 }
 
-static inline void sd_tracing_go_on(struct sd_tracing_paused paused)
+static inline void sd_tracing_go_on(struct sd_paused_tracing paused)
 {
     PyThreadState *ts = PyThreadState_Get();
 

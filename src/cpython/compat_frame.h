@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_COMPAT_FRAME_H
 #define SD_CPYTHON_COMPAT_FRAME_H
-/* compat_frame: live frames of the interpreter that we are in.
+/* compat_frame: reads live frames of the interpreter that we run in.
  *
  * The evaluation loop's own frame, which costs nothing to look at; a frame object would
  * have to be made.  Its layout is the interpreter's own affair and changes with every
@@ -16,7 +16,11 @@
 #include "cpython/compat.h"
 
 #if PY_VERSION_HEX >= 0x030c0000
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_interpframe.h>
+#else
 #include <internal/pycore_frame.h>
+#endif
 
 #include "cpython/compat_state.h"
 
@@ -35,14 +39,36 @@ static inline sd_frame *sd_frame_now(void)
 /* hot: the one before it on the interpreter's chain, be it of a function or not. */
 static inline sd_frame *sd_frame_previous(const sd_frame *f) { return f->previous; }
 
+/* Is it one that the interpreter puts where C code calls in?  From 3.14 on its own
+ * question whether a frame is complete asks that too. */
+static inline bool sd_frame_is_shim(const sd_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    return f->owner >= FRAME_OWNED_BY_INTERPRETER;
+#else
+    return f->owner == FRAME_OWNED_BY_CSTACK;
+#endif
+}
+
+/* hot: a local variable, or the cell it lives in; borrowed.  NULL: it has no value.
+ * From 3.14 on the low bits of a reference tell how it is counted; a number without an
+ * object, which has both of them, is never the value of a variable. */
+static inline PyObject *sd_frame_local(const sd_frame *f, int i)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    return (PyObject *)(f->localsplus[i].bits & ~(uintptr_t)3);
+#else
+    return f->localsplus[i];
+#endif
+}
+
 /* The frame of the function that called: those that the interpreter puts between (one
  * where C code calls in, one around a new object's __init__) are of none. */
 static inline sd_frame *sd_frame_below(const sd_frame *f)
 {
     sd_frame *below = f->previous;
 
-    while (below &&
-           (below->owner == FRAME_OWNED_BY_CSTACK || _PyFrame_IsIncomplete(below)))
+    while (below && (sd_frame_is_shim(below) || _PyFrame_IsIncomplete(below)))
         below = below->previous;
     return below;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_COMPAT_RUNTIME_H
 #define SD_CPYTHON_COMPAT_RUNTIME_H
-/* compat_runtime: what is known of all interpreters of the process.  Include this file
- * before any other, as compat_frame.h. */
+/* compat_runtime: counts the interpreters that the process has made.  Include this file
+ * before any other, like compat_frame.h. */
 #ifdef Py_PYTHON_H
 #error "compat_runtime.h comes before whatever includes Python.h"
 #endif

@@ -45,30 +45,30 @@ static bool is_interpreter(const struct dl_phdr_info *module)
     return false;
 }
 
-/* Among the module's variables of this thread the only one that has this value.  The
- * interpreter has just read it from one of them, and so it is that one. */
-static uint64_t find_among(const struct dl_phdr_info *module, size_t bytes,
-                           const PyThreadState *state)
-{
-    const char *block = module->dlpi_tls_data;
-    uint64_t found = UNKNOWN;
+enum { MOST_FOUND = 4 };
 
-    if (!block || !module->dlpi_tls_modid || module->dlpi_tls_modid > UINT32_MAX)
-        return UNKNOWN;
-    for (uint32_t at = 0; at + sizeof state <= bytes; at += sizeof state) {
-        if (*(const PyThreadState *const *)(const void *)(block + at) != state)
-            continue;
-        if (found != UNKNOWN)
-            return UNKNOWN;
-        found = (uint64_t)module->dlpi_tls_modid << 32 | at;
-    }
-    return found;
-}
-
+/* The variables that have the value.  The interpreter has just read it from one. */
 struct search {
     const PyThreadState *state;
-    uint64_t found;
+    size_t n_found; /* more than MOST_FOUND: only so many are kept */
+    uint64_t found[MOST_FOUND];
 };
+
+static void find_among(struct search *s, const struct dl_phdr_info *module,
+                       size_t bytes)
+{
+    const char *block = module->dlpi_tls_data;
+
+    if (!block || !module->dlpi_tls_modid || module->dlpi_tls_modid > UINT32_MAX)
+        return;
+    for (uint32_t at = 0; at + sizeof s->state <= bytes; at += sizeof s->state) {
+        if (*(const PyThreadState *const *)(const void *)(block + at) != s->state)
+            continue;
+        if (s->n_found < MOST_FOUND)
+            s->found[s->n_found] = (uint64_t)module->dlpi_tls_modid << 32 | at;
+        s->n_found++;
+    }
+}
 
 static int look_into(struct dl_phdr_info *module, size_t n, void *of)
 {
@@ -78,16 +78,50 @@ static int look_into(struct dl_phdr_info *module, size_t n, void *of)
         return 0;
     for (int i = 0; i < module->dlpi_phnum; i++)
         if (module->dlpi_phdr[i].p_type == PT_TLS)
-            s->found = find_among(module, module->dlpi_phdr[i].p_memsz, s->state);
+            find_among(s, module, module->dlpi_phdr[i].p_memsz);
     return 1;
 }
 
-static uint64_t find(const PyThreadState *state)
+static PyThreadState **place_of(uint64_t v)
 {
-    struct search s = { state, UNKNOWN };
+    return __tls_get_addr(&(struct index){ (unsigned long)(v >> 32), (uint32_t)v });
+}
+
+/* The only one of them that is empty while this thread has no state. */
+static uint64_t tell_apart(const struct search *s)
+{
+    PyThreadState *state = PyEval_SaveThread();
+    uint64_t which = UNKNOWN;
+    size_t n_empty = 0;
+
+    for (size_t i = 0; i < s->n_found; i++)
+        if (*place_of(s->found[i]) == NULL) {
+            which = s->found[i];
+            n_empty++;
+        }
+    PyEval_RestoreThread(state);
+    return n_empty == 1 ? which : UNKNOWN;
+}
+
+enum find_how { HOLDING_THE_LOCK, MAY_RELEASE_IT };
+
+static uint64_t find(const PyThreadState *state, enum find_how how)
+{
+    struct search s = { .state = state };
 
     dl_iterate_phdr(look_into, &s);
-    return s.found;
+    if (s.n_found == 1)
+        return s.found[0];
+    if (s.n_found == 0 || s.n_found > MOST_FOUND || how == HOLDING_THE_LOCK)
+        return UNKNOWN;
+    return tell_apart(&s);
+}
+
+void sd_state_learn(void)
+{
+    if (atomic_load_explicit(&variable, memory_order_relaxed) == 0)
+        atomic_store_explicit(&variable, find(ask(), MAY_RELEASE_IT),
+                              memory_order_relaxed);
 }
 
 /* Not hot: once in each thread, unless it is hidden. */
@@ -100,12 +134,11 @@ PyThreadState *sd_state_slowly(void)
         return state;
     v = atomic_load_explicit(&variable, memory_order_relaxed);
     if (v == 0) {
-        v = find(state);
+        v = find(state, HOLDING_THE_LOCK);
         atomic_store_explicit(&variable, v, memory_order_relaxed);
     }
     if (v != UNKNOWN) {
-        place =
-            __tls_get_addr(&(struct index){ (unsigned long)(v >> 32), (uint32_t)v });
+        place = place_of(v);
         if (*place == state)
             sd_state_place = place;
     }

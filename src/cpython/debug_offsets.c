@@ -207,7 +207,7 @@ static bool read_in_order(struct sd_layout *out, const struct order *order,
     if (!flag)
         t.frame_copy = t.code_copies = UINT64_MAX; /* told as 0 where there are none */
 
-    *out = sd_layout_cp313;
+    *out = *sd_layout_of_version(version); /* every order's version has one */
     out->version = version;
     out->is_free_threaded = flag;
     out->code_mask = order->code_mask;

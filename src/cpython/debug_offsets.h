@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_DEBUG_OFFSETS_H
 #define SD_CPYTHON_DEBUG_OFFSETS_H
-/* debug_offsets: the layout that CPython 3.13 and later tell about themselves.
+/* debug_offsets: reads the layout that CPython 3.13 and later publish about themselves.
  *
  * _PyRuntime begins with a cookie, a version and a flag, then words: sizes of
  * structures and offsets of their fields.  Which word stands where changes with every

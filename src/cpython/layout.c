@@ -2,6 +2,7 @@
 #include "cpython/layout.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cpython/layouts.h"
 
@@ -100,6 +101,22 @@ static uint32_t take_level(const char *s, size_t n, size_t *at)
     if (level != 0xf0 && take_number(s, n, at, &serial))
         level |= serial & 15;
     return level;
+}
+
+uint32_t sd_version_of_suffix(const char *suffix, bool *is_free_threaded)
+{
+    static const char begin[] = ".cpython-";
+    const char *digits = suffix + sizeof begin - 1;
+    uint32_t minor;
+    size_t at = 1;
+
+    *is_free_threaded = false;
+    if (strncmp(suffix, begin, sizeof begin - 1) != 0 || *digits < '1' || *digits > '9')
+        return 0;
+    if (!take_number(digits, strlen(digits), &at, &minor))
+        return 0;
+    *is_free_threaded = digits[at] == 't';
+    return (uint32_t)(*digits - '0') << 24 | minor << 16 | 0xf0;
 }
 
 uint32_t sd_version_parse(const char *s, size_t n)

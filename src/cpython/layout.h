@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CPYTHON_LAYOUT_H
 #define SD_CPYTHON_LAYOUT_H
-/* layout: where a CPython keeps what Sonde reads from outside, as data.
+/* layout: describes as data where a CPython keeps what Sonde reads from outside.
  *
  * A layout is offsets and styles.  Whoever reads a process asks for a style and never
  * for a version, so that a new CPython is one table (3.8 to 3.12: generated from its
@@ -129,6 +129,9 @@ enum { SD_VERSION_TEXT = 24 };
 /* "3.11.7", "3.13.0a4", "3.13.1t" (free-threaded, as its own executable is called) */
 char *sd_version_text(char out[SD_VERSION_TEXT], uint32_t version,
                       bool is_free_threaded);
+/* The version in the suffix of an extension, ".cpython-316t-x86_64-linux-gnu.so"; 0
+ * when there is none. */
+uint32_t sd_version_of_suffix(const char *suffix, bool *is_free_threaded);
 /* Reads "3.11.7", "3.13.0rc2+", "3.9"; 0 when it is no version. */
 uint32_t sd_version_parse(const char *s, size_t n);
 

@@ -29,12 +29,27 @@ TEST(version_is_written_as_people_know_it)
     sd_version_text(text, UINT32_MAX, true);
 }
 
+TEST(version_is_found_in_the_suffix_of_an_extension)
+{
+    bool is_free_threaded;
+
+    CHECK(sd_version_of_suffix(".cpython-38-x86_64-linux-gnu.so", &is_free_threaded) ==
+          0x030800f0);
+    CHECK(!is_free_threaded);
+    CHECK(sd_version_of_suffix(".cpython-316t-x86_64-linux-gnu.so",
+                               &is_free_threaded) == 0x031000f0);
+    CHECK(is_free_threaded);
+    CHECK(!sd_version_of_suffix(".abi3.so", &is_free_threaded));
+    CHECK(!sd_version_of_suffix(".cpython-3", &is_free_threaded));
+    CHECK(!sd_version_of_suffix("", &is_free_threaded));
+}
+
 TEST(layout_is_found_by_minor_version_alone)
 {
     CHECK(sd_layout_of_version(0x030800f0) == &sd_layout_cp38);
     CHECK(sd_layout_of_version(0x030b02f0) == &sd_layout_cp311);
     CHECK(!sd_layout_of_version(0x030700f0));
-    CHECK(!sd_layout_of_version(0x030e00f0));
+    CHECK(!sd_layout_of_version(0x031000f0));
     CHECK(!sd_layout_of_version(0x020712f0));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CPYTHON_LINES_H
-#define SD_CPYTHON_LINES_H
-/* lines: which line an instruction belongs to, from a code object's line table.
+#ifndef SD_CPYTHON_LINE_TABLE_H
+#define SD_CPYTHON_LINE_TABLE_H
+/* line_table: finds the line of an instruction in a code object's line table.
  *
  * Three encodings, one reader: it gives the table as runs (from, to, line), in order
  * and without gaps.  The bytes come from a process that changes while it is read, so

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CPYTHON_TEXT_H
-#define SD_CPYTHON_TEXT_H
-/* text: a str object as bytes, and the same as UTF-8.
+#ifndef SD_CPYTHON_STR_OBJECT_H
+#define SD_CPYTHON_STR_OBJECT_H
+/* str_object: reads a str object and converts it to UTF-8.
  *
  * A str is a header, then its characters in the narrowest of 1, 2 or 4 bytes each. Only
  * compact strings are read: all names and file names that the compiler makes are. */

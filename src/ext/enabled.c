@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-struct sd_enabled_thread *sd_enabled_find(const struct sd_enabled *e, uint64_t thread)
+struct sd_enabled_thread *sd_enabled_threads_find(const struct sd_enabled_threads *e,
+                                                  uint64_t thread)
 {
     for (size_t i = 0; i < e->n; i++)
         if (e->threads[i].thread == thread)
@@ -14,9 +15,10 @@ struct sd_enabled_thread *sd_enabled_find(const struct sd_enabled *e, uint64_t t
     return NULL;
 }
 
-struct sd_enabled_thread *sd_enabled_make(struct sd_enabled *e, uint64_t thread)
+struct sd_enabled_thread *sd_enabled_threads_make(struct sd_enabled_threads *e,
+                                                  uint64_t thread)
 {
-    struct sd_enabled_thread *t = sd_enabled_find(e, thread);
+    struct sd_enabled_thread *t = sd_enabled_threads_find(e, thread);
 
     if (t)
         return t;
@@ -28,16 +30,16 @@ struct sd_enabled_thread *sd_enabled_make(struct sd_enabled *e, uint64_t thread)
     return &e->threads[e->n++];
 }
 
-static void forget_if_through(struct sd_enabled *e, struct sd_enabled_thread *t)
+static void forget_if_through(struct sd_enabled_threads *e, struct sd_enabled_thread *t)
 {
     if (!t->is_on && t->count == 0)
         *t = e->threads[--e->n];
 }
 
-int sd_enabled_set(struct sd_enabled *e, uint64_t thread, bool is_on)
+int sd_enabled_threads_set(struct sd_enabled_threads *e, uint64_t thread, bool is_on)
 {
     struct sd_enabled_thread *t =
-        is_on ? sd_enabled_make(e, thread) : sd_enabled_find(e, thread);
+        is_on ? sd_enabled_threads_make(e, thread) : sd_enabled_threads_find(e, thread);
 
     if (!t)
         return is_on ? sd_no_memory() : 0;
@@ -48,9 +50,10 @@ int sd_enabled_set(struct sd_enabled *e, uint64_t thread, bool is_on)
     return 0;
 }
 
-int sd_enabled_set_count(struct sd_enabled *e, uint64_t thread, long count)
+int sd_enabled_threads_set_count(struct sd_enabled_threads *e, uint64_t thread,
+                                 long count)
 {
-    struct sd_enabled_thread *t = sd_enabled_make(e, thread);
+    struct sd_enabled_thread *t = sd_enabled_threads_make(e, thread);
 
     if (!t)
         return sd_no_memory();
@@ -59,9 +62,9 @@ int sd_enabled_set_count(struct sd_enabled *e, uint64_t thread, long count)
     return 0;
 }
 
-void sd_enabled_keep_only(struct sd_enabled *e, uint64_t thread)
+void sd_enabled_threads_keep_only(struct sd_enabled_threads *e, uint64_t thread)
 {
-    const struct sd_enabled_thread *t = sd_enabled_find(e, thread);
+    const struct sd_enabled_thread *t = sd_enabled_threads_find(e, thread);
 
     e->n = e->n_on = 0;
     if (!t)
@@ -70,7 +73,7 @@ void sd_enabled_keep_only(struct sd_enabled *e, uint64_t thread)
     e->threads[e->n++] = *t;
 }
 
-void sd_enabled_release(struct sd_enabled *e)
+void sd_enabled_threads_release(struct sd_enabled_threads *e)
 {
     sd_free(e->threads);
     memset(e, 0, sizeof *e);

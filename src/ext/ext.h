@@ -17,7 +17,7 @@
 #include "ext/sections/columns.h"
 
 struct sd_out;
-struct sd_profiler;
+struct sd_py_profiler;
 
 enum sd_view_kind { /* what p["x"] and its parts are */
                     SD_VIEW_INTERVAL,
@@ -30,7 +30,7 @@ enum sd_view_kind { /* what p["x"] and its parts are */
 
 enum { SD_FREE_SECTIONS = 32 };
 
-enum sd_asyncio_name { /* what nest.c asks the running loop's task by */
+enum sd_asyncio_name { /* what py_nest.c asks the running loop's task by */
                        SD_ASYNCIO_MODULE,
                        SD_ASYNCIO_RUNNING_LOOP,
                        SD_ASYNCIO_CURRENT_TASK,
@@ -41,19 +41,20 @@ enum sd_asyncio_name { /* what nest.c asks the running loop's task by */
 struct sd_ext {
     bool is_cleared; /* the module is gone: keep nothing for later */
     /* Dropped with the module: */
-    PyTypeObject *profiler, *section, *nest, *quiet, *each, *views[SD_N_VIEWS];
-    PyTypeObject *profile, *lsprof, *entry, *subentry,
-        *signature; /* of calls (profile.h) */
-    PyTypeObject *call_tables;
-    PyTypeObject *lines, *resumed;
-    PyTypeObject *model, *model_run;
-    PyObject *quiet_one; /* what a disabled Profiler hands out */
-    PyObject *members;   /* tuple: the words as enum members; NULL until used */
-    PyObject *plain;     /* the Profiler behind section(): keeps nothing */
+#define TYPE(field, spec, name) PyTypeObject *field;
+#define TYPE_INSIDE(field, spec) PyTypeObject *field;
+#include "ext/types.def"
+#undef TYPE
+#undef TYPE_INSIDE
+    PyTypeObject *views[SD_N_VIEWS];
+    PyTypeObject *entry, *subentry, *signature; /* of calls (profile.h) */
+    PyObject *quiet_one;                        /* what a disabled Profiler hands out */
+    PyObject *members; /* tuple: the words as enum members; NULL until used */
+    PyObject *plain;   /* the Profiler behind section(): keeps nothing */
     PyObject *free[SD_FREE_SECTIONS]; /* ended sections, to be used again */
     int n_free;
     /* Dropped with the last type: */
-    PyObject *current;               /* ContextVar: a struct sd_nest */
+    PyObject *current;               /* ContextVar: a struct sd_py_nest */
     uint64_t n_tasks;                /* asyncio tasks met so far */
     PyObject *words[SD_N_WORDS];     /* "bytes", "wall", ... */
     PyObject *asyncio[SD_N_ASYNCIO]; /* the names below, made once */

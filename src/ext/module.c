@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module: the extension `_sonde`: makes its types, and the few functions of sonde. */
+/* module: makes the extension module `_sonde`, its types and its functions. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -12,25 +12,28 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "capture/capture.h"
-#include "collect/calls/collector.h"
-#include "collect/lines/collector.h"
-#include "collect/model/border.h"
+#include "capture/log.h"
 #include "collect/collector.h"
+#include "collect/inside.h"
+#include "collect/model/border.h"
 #include "collect/own.h"
 #include "collect/session.h"
+#include "cpython/compat_jit.h"
+#include "cpython/compat_state.h"
 #include "ext/calls/py_call_tables.h"
-#include "ext/lines/decorate.h"
-#include "ext/sections/interval_values.h"
-#include "ext/sections/py_interval.h"
-#include "ext/lines/py_line_stats.h"
-#include "ext/lines/py_lines.h"
-#include "ext/py_memory.h"
-#include "ext/lines/memory_lines.h"
-#include "ext/model/py_model.h"
-#include "ext/lines/builtin_profile.h"
 #include "ext/calls/plain_stats.h"
 #include "ext/calls/py_profile.h"
+#include "ext/lines/decorate.h"
+#include "ext/lines/py_line_stats.h"
+#include "ext/lines/py_lines.h"
+#include "ext/lines/memory_lines.h"
+#include "ext/lines/builtin_profile.h"
+#include "ext/py_inside.h"
+#include "ext/py_memory.h"
+#include "ext/model/py_model.h"
 #include "ext/step_wrapper.h"
+#include "ext/sections/interval_values.h"
+#include "ext/sections/py_interval.h"
 #include "ext/sections/py_section.h"
 #include "machine/machine_limits.h"
 #include "machine/machine_memory.h"
@@ -172,15 +175,14 @@ static void stop_own_tables(void)
 {
     if (!sd_own_is_here())
         return;
-    sd_calls_stop_captured();
-    sd_lines_stop_captured();
+    sd_inside_stop();
 }
 
 /* atexit's.  A program that Control-C ended dies of the signal, past all of libc's own
  * handlers: its capture is finished here. */
 static PyObject *module_at_exit(PyObject *module, PyObject *unused)
 {
-    PyObject *last = PySys_GetObject("last_type");
+    PyObject *last = sd_sys_get("last_type");
 
     (void)module;
     (void)unused;
@@ -221,6 +223,46 @@ static void let_owner_look(void)
         prctl(PR_SET_PTRACER, (unsigned long)owner, 0, 0, 0);
 }
 
+/* Times of code that was compiled do not compare with those of code that was not. */
+static void note_jit(void)
+{
+    struct sd_log *log = sd_jit_is_on() ? sd_session_log() : NULL;
+
+    if (log)
+        sd_log_note(log, SD_NOTE_INFO, "the JIT compiler of Python was on");
+}
+
+/* atexit's, where nobody could tell at the start. */
+static PyObject *module_note_jit(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    note_jit();
+    Py_RETURN_NONE;
+}
+
+/* The interpreter turns its JIT compiler off before it calls C functions at its end, so
+ * Python's atexit is the last to ask.  A program that has not imported that module
+ * finds it as if nobody had; the one that was imported is kept, as it would take the
+ * functions along. */
+static void note_jit_at_end(PyObject *module)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    bool was_there = sd_dict_get(modules, "atexit") != NULL;
+    PyObject *atexit = PyImport_ImportModule("atexit");
+    PyObject *ours = atexit ? PyObject_GetAttrString(module, "_note_jit") : NULL;
+
+    if (ours)
+        Py_XDECREF(PyObject_CallMethod(atexit, "register", "O", ours));
+    PyErr_Clear();
+    if (atexit && !was_there)
+        PyDict_DelItemString(modules, "atexit");
+    else
+        Py_XDECREF(atexit);
+    Py_XDECREF(ours);
+    PyErr_Clear();
+}
+
 /* Joins what the environment names: the capture of a run, or one of our own. */
 static void join_from_env(PyObject *module)
 {
@@ -233,8 +275,10 @@ static void join_from_env(PyObject *module)
     sd_own_start_from_env();
     if (!has_parent && sd_session_has_capture())
         finish_at_exit(module);
-    sd_calls_start_from_env();
-    sd_lines_start_from_env();
+    note_jit();
+    if (sd_session_has_capture() && sd_jit_may_come())
+        note_jit_at_end(module);
+    sd_ext_start_inside();
     sd_lines_watch_limit();
     sd_offer_profile();
 }
@@ -256,6 +300,8 @@ static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs
     if (rc < 0)
         return sd_ext_raise(rc);
     finish_at_exit(module);
+    note_jit();
+    sd_ext_start_inside();
     Py_RETURN_NONE;
 }
 
@@ -285,14 +331,12 @@ static PyObject *module_section(PyObject *module, PyObject *const *args, Py_ssiz
                                 PyObject *kwnames)
 {
     struct sd_ext *ext = sd_ext_of_module(module);
-    unsigned measure = SD_MEASURE_ALL;
 
     if (!sd_session_has_capture())
         return Py_NewRef(ext->quiet_one);
-    if (!ext->plain) {
-        sd_section_measure_from_env(&measure);
-        ext->plain = (PyObject *)sd_profiler_new(ext, measure, false);
-    }
+    if (!ext->plain)
+        ext->plain = (PyObject *)sd_profiler_new(
+            ext, sd_section_measure_or(SD_MEASURE_ALL), false);
     return ext->plain ? sd_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
 }
 
@@ -423,22 +467,23 @@ static PyObject *module_about(PyObject *module, PyObject *unused)
 static PyMethodDef module_methods[] = {
     { "start", WITH_KEYWORDS(module_start), METH_VARARGS | METH_KEYWORDS,
       "start(path)\n--\n\nRecords this process and its children into a new capture, "
-      "until stop() or the\nend of the program.  Under `sonde run` there is one "
-      "already, "
-      "and this raises." },
+      "until stop() or the\nend of the program.  Under `sonde run` this raises, "
+      "because that records already." },
     { "stop", module_stop, METH_NOARGS,
-      "stop()\n--\n\nFinishes the capture that start() made; nothing without one." },
+      "stop()\n--\n\nFinishes the capture that start() made; does nothing without "
+      "one." },
     { "is_recording", module_is_recording, METH_NOARGS,
-      "is_recording()\n--\n\nDo sections go into a capture now?" },
+      "is_recording()\n--\n\nReturns whether sections go into a capture now." },
     { "section", WITH_KEYWORDS(module_section), METH_FASTCALL | METH_KEYWORDS,
-      "section(name, memory_unit=None, time_kind=None)\n--\n\n"
-      "A section for the capture alone: nothing is kept in memory, and without a "
-      "capture\nit costs next to nothing." },
+      "section(name, memory_unit=None, time_kind=None)\n--\n\nReturns a section for "
+      "the capture alone: it keeps nothing in memory, and costs\nnext to nothing "
+      "without a capture." },
     { "collectors", module_about, METH_NOARGS,
-      "collectors()\n--\n\nEvery way of measuring: what it is, costs, and cannot "
+      "collectors()\n--\n\nLists every way of measuring: what it is, costs, and cannot "
       "see." },
     { "_join_from_env", module_join_from_env, METH_NOARGS, NULL },
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
+    { "_note_jit", module_note_jit, METH_NOARGS, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
@@ -506,37 +551,50 @@ static int make_words(struct sd_ext *ext)
     return intern_all(asyncio, ext->asyncio, SD_N_ASYNCIO);
 }
 
+#define TYPE(field, spec, name) extern PyType_Spec spec;
+#define TYPE_INSIDE(field, spec) extern PyType_Spec spec;
+#include "ext/types.def"
+#undef TYPE
+#undef TYPE_INSIDE
+
+/* One that is made by others of ours alone: object's own constructor would leave it
+ * empty. */
+static PyTypeObject *make_type_inside(PyObject *capsule, PyType_Spec *spec)
+{
+    PyTypeObject *type = make_type(capsule, spec);
+
+    if (type)
+        type->tp_new = NULL;
+    return type;
+}
+
+static int make_listed_types(struct sd_ext *ext, PyObject *capsule)
+{
+#define TYPE(field, spec, name)                                                        \
+    if (!(ext->field = make_type(capsule, &spec)))                                     \
+        return -1;
+#define TYPE_INSIDE(field, spec)                                                       \
+    if (!(ext->field = make_type_inside(capsule, &spec)))                              \
+        return -1;
+#include "ext/types.def"
+#undef TYPE
+#undef TYPE_INSIDE
+    return 0;
+}
+
 static int make_types(struct sd_ext *ext, PyObject *capsule)
 {
-    ext->profiler = make_type(capsule, &sd_profiler_spec);
-    ext->section = make_type(capsule, &sd_section_spec);
-    ext->nest = make_type(capsule, &sd_nest_spec);
-    ext->quiet = make_type(capsule, &sd_quiet_spec);
-    ext->each = make_type(capsule, &sd_each_spec);
-    ext->call_tables = make_type(capsule, &sd_call_tables_spec);
-    ext->lines = make_type(capsule, &sd_lines_spec);
-    ext->resumed = make_type(capsule, &sd_resumed_spec);
-    ext->model = make_type(capsule, &sd_model_object_spec);
-    ext->model_run = make_type(capsule, &sd_model_run_spec);
+    if (make_listed_types(ext, capsule) < 0 || sd_profile_make_entries(ext) < 0 ||
+        sd_lsprof_add_callbacks(ext->lsprof) < 0)
+        return -1;
     for (int i = 0; i < SD_N_VIEWS; i++) {
         ext->views[i] = make_type(capsule, &sd_view_specs[i]);
         if (!ext->views[i])
             return -1;
     }
-    ext->profile = make_type(capsule, &sd_profile_spec);
-    ext->lsprof = make_type(capsule, &sd_lsprof_spec);
-    if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each ||
-        !ext->profile || !ext->lsprof || !ext->call_tables || !ext->lines ||
-        !ext->resumed || !ext->model || !ext->model_run ||
-        sd_profile_make_entries(ext) < 0)
-        return -1;
-    sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
-                    offsetof(struct sd_profiler, weakrefs));
-    ext->quiet_one = PyObject_CallFunctionObjArgs((PyObject *)ext->quiet, NULL);
-    /* These come from a Profiler only: object's own constructor would leave them
-     * empty. */
-    ext->section->tp_new = ext->nest->tp_new = NULL;
-    ext->each->tp_new = ext->quiet->tp_new = NULL;
+    sd_type_offsets(ext->profiler, offsetof(struct sd_py_profiler, call),
+                    offsetof(struct sd_py_profiler, weakrefs));
+    ext->quiet_one = ext->quiet->tp_alloc(ext->quiet, 0);
     return ext->quiet_one ? 0 : -1;
 }
 
@@ -555,26 +613,18 @@ static int add_names(PyObject *module, struct sd_ext *ext)
         if (PyModule_AddObjectRef(module, views[i], (PyObject *)ext->views[i]) < 0)
             return -1;
     }
-    return PyModule_AddObjectRef(module, "Profiler", (PyObject *)ext->profiler) < 0 ||
-                   PyModule_AddObjectRef(module, "Profile", (PyObject *)ext->profile) <
-                       0 ||
-                   PyModule_AddObjectRef(module, "LsprofProfiler",
-                                         (PyObject *)ext->lsprof) < 0 ||
-                   PyModule_AddObjectRef(module, "profiler_entry",
-                                         (PyObject *)ext->entry) < 0 ||
-                   PyModule_AddObjectRef(module, "profiler_subentry",
-                                         (PyObject *)ext->subentry) < 0 ||
-                   PyModule_AddObjectRef(module, "CallStats",
-                                         (PyObject *)ext->call_tables) < 0 ||
-                   PyModule_AddObjectRef(module, "Lines", (PyObject *)ext->lines) < 0 ||
-                   PyModule_AddObjectRef(module, "Resumed", (PyObject *)ext->resumed) <
-                       0 ||
-                   PyModule_AddObjectRef(module, "Model", (PyObject *)ext->model) < 0 ||
-                   PyModule_AddObjectRef(module, "ModelRun",
-                                         (PyObject *)ext->model_run) < 0 ||
-                   PyModule_AddStringConstant(module, "__version__", SONDE_VERSION) < 0
-               ? -1
-               : 0;
+#define TYPE(field, spec, name)                                                        \
+    if (PyModule_AddObjectRef(module, name, (PyObject *)ext->field) < 0)               \
+        return -1;
+#define TYPE_INSIDE(field, spec)
+#include "ext/types.def"
+#undef TYPE
+#undef TYPE_INSIDE
+    if (PyModule_AddObjectRef(module, "profiler_entry", (PyObject *)ext->entry) < 0 ||
+        PyModule_AddObjectRef(module, "profiler_subentry", (PyObject *)ext->subentry) <
+            0)
+        return -1;
+    return PyModule_AddStringConstant(module, "__version__", SONDE_VERSION);
 }
 
 static int make_ext(struct state *state)
@@ -598,11 +648,12 @@ static int module_exec(PyObject *module)
 {
     struct state *state = PyModule_GetState(module);
 
+    sd_state_learn();
     if (make_ext(state) < 0 || make_words(state->ext) < 0 ||
         make_variables(state->ext) < 0 || make_types(state->ext, state->capsule) < 0 ||
         add_names(module, state->ext) < 0)
         return -1;
-    sd_session_be_guest();
+    sd_session_be_guest(sd_ext_stop_inside_soon);
     join_from_env(module);
     return 0;
 }
@@ -614,21 +665,14 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 
     if (!ext)
         return 0;
-    Py_VISIT(ext->profiler);
-    Py_VISIT(ext->section);
-    Py_VISIT(ext->nest);
-    Py_VISIT(ext->quiet);
-    Py_VISIT(ext->each);
-    Py_VISIT(ext->profile);
-    Py_VISIT(ext->lsprof);
+#define TYPE(field, spec, name) Py_VISIT(ext->field);
+#define TYPE_INSIDE(field, spec) Py_VISIT(ext->field);
+#include "ext/types.def"
+#undef TYPE
+#undef TYPE_INSIDE
     Py_VISIT(ext->entry);
     Py_VISIT(ext->subentry);
     Py_VISIT(ext->signature);
-    Py_VISIT(ext->call_tables);
-    Py_VISIT(ext->lines);
-    Py_VISIT(ext->resumed);
-    Py_VISIT(ext->model);
-    Py_VISIT(ext->model_run);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_VISIT(ext->views[i]);
     Py_VISIT(ext->quiet_one);
@@ -652,21 +696,14 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->quiet_one);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_CLEAR(ext->views[i]);
-    Py_CLEAR(ext->profiler);
-    Py_CLEAR(ext->section);
-    Py_CLEAR(ext->nest);
-    Py_CLEAR(ext->quiet);
-    Py_CLEAR(ext->each);
-    Py_CLEAR(ext->profile);
-    Py_CLEAR(ext->lsprof);
+#define TYPE(field, spec, name) Py_CLEAR(ext->field);
+#define TYPE_INSIDE(field, spec) Py_CLEAR(ext->field);
+#include "ext/types.def"
+#undef TYPE
+#undef TYPE_INSIDE
     Py_CLEAR(ext->entry);
     Py_CLEAR(ext->subentry);
     Py_CLEAR(ext->signature);
-    Py_CLEAR(ext->call_tables);
-    Py_CLEAR(ext->lines);
-    Py_CLEAR(ext->resumed);
-    Py_CLEAR(ext->model);
-    Py_CLEAR(ext->model_run);
     return 0;
 }
 

@@ -91,7 +91,7 @@ static void drop_watch(PyObject *capsule)
 
 PyObject *sd_memory_watch_object(PyObject *module, PyObject *args)
 {
-    struct sd_memory_wish wish = { 0 };
+    struct sd_memory_request request = { 0 };
     struct sd_memory_watch *w;
     int pid, has_children, has_most, rc;
     const char *word;
@@ -101,15 +101,15 @@ PyObject *sd_memory_watch_object(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "isppd", &pid, &word, &has_children, &has_most,
                           &interval) ||
-        !kind_of(word, &wish.kind))
+        !kind_of(word, &request.kind))
         return NULL;
-    wish.pid = pid;
-    wish.has_children = has_children;
-    wish.has_most = has_most;
-    wish.every_ns = interval > 1e9 ? 1000000000000000000u
-                    : interval > 0 ? (uint64_t)(interval * 1e9)
-                                   : 0;
-    rc = sd_memory_watch_start(&wish, &w);
+    request.pid = pid;
+    request.has_children = has_children;
+    request.has_most = has_most;
+    request.every_ns = interval > 1e9 ? 1000000000000000000u
+                       : interval > 0 ? (uint64_t)(interval * 1e9)
+                                      : 0;
+    rc = sd_memory_watch_start(&request, &w);
     if (rc < 0)
         return sd_ext_raise(rc);
     capsule = PyCapsule_New(w, watch_name, drop_watch);

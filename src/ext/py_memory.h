@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_MEMORY_H
-#define SD_EXT_MEMORY_H
-/* memory: how much memory processes hold, now or while something runs. */
+#ifndef SD_EXT_PY_MEMORY_H
+#define SD_EXT_PY_MEMORY_H
+/* py_memory: reads how much memory processes hold, now or while something runs. */
 #include "ext/ext.h"
 
 /* memory_of(pid, kind, has_children) -> bytes or None; kind "rss", "pss" or "uss"; pid

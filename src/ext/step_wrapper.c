@@ -27,13 +27,13 @@ static int begin(const struct resumed *r)
 /* Also after an exception, which stays unless this raises another. */
 static bool end(const struct resumed *r)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *done = PyObject_CallFunctionObjArgs(r->end, NULL);
 
     if (done)
-        sd_raised_give_back(raised);
+        sd_pending_exception_give_back(raised);
     else
-        sd_raised_drop(raised);
+        sd_pending_exception_drop(raised);
     Py_XDECREF(done);
     return done != NULL;
 }

@@ -47,7 +47,7 @@ static int count_alike(struct writer *w)
     return rc;
 }
 
-static void put_escaped(struct writer *w, const struct sd_interned *text)
+static void put_escaped(struct writer *w, const struct sd_intern_string *text)
 {
     struct sd_buf shown = { 0 };
 
@@ -59,7 +59,7 @@ static void put_escaped(struct writer *w, const struct sd_interned *text)
 
 /* What has no name is "???", as callgrind writes it: its readers take a line without
  * one for a mistake. */
-static void put_known(struct writer *w, const struct sd_interned *name)
+static void put_known(struct writer *w, const struct sd_intern_string *name)
 {
     sd_out_text(w->out, name->n ? " " : " ???");
     put_escaped(w, name);
@@ -187,14 +187,15 @@ static void put_head(struct writer *w)
     sd_out_text(w->out, "# callgrind format\nversion: 1\ncreator: sonde\n");
     if (command) {
         sd_out_text(w->out, "cmd: ");
-        put_escaped(w, &(struct sd_interned){ command, (uint32_t)strlen(command) });
+        put_escaped(w,
+                    &(struct sd_intern_string){ command, (uint32_t)strlen(command) });
         sd_out_text(w->out, "\n");
     }
     for (size_t i = 0; i < w->s->n_functions; i++)
         own += (double)cost(w, w->s->functions[i].n.own);
     sd_out_text(w->out, "positions: line\nevents: ");
-    put_escaped(
-        w, &(struct sd_interned){ w->head->event, (uint32_t)strlen(w->head->event) });
+    put_escaped(w, &(struct sd_intern_string){ w->head->event,
+                                               (uint32_t)strlen(w->head->event) });
     sd_out_printf(w->out, "\nsummary: %lld\n", (long long)fmin(own, 9e18));
 }
 

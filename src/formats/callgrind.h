@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_CALLGRIND_H
 #define SD_FORMATS_CALLGRIND_H
-/* callgrind: functions and calls for KCachegrind, callgrind_annotate and gprof2dot.
+/* callgrind: writes functions and calls for KCachegrind, callgrind_annotate and
+ * gprof2dot.
  *
  * Its format is text: a function with its own cost, and below it each function that it
  * called, how often, and what that cost in all.  Names are written once and have a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chrometrace: what was on each thread's stack over time, as the trace events that
- * Perfetto, chrome://tracing, speedscope and the Firefox Profiler read.
+/* chrometrace: writes each thread's stack over time as the trace events that Perfetto,
+ * chrome://tracing, speedscope and the Firefox Profiler read.
  *
  * A frame begins (B) with the first sample that has it and ends (E) with the first one
  * that has not, as py-spy writes it, with its keys.  What is not known is left open: a
@@ -18,8 +18,8 @@
 
 #include "base/encoding/json.h"
 #include "base/mem.h"
-#include "formats/format.h"
 #include "formats/format_frames.h"
+#include "formats/output.h"
 #include "formats/thread_samples.h"
 #include "formats/trace_calls.h"
 
@@ -30,7 +30,7 @@ struct writer {
     const struct sd_stack_style *style;
     struct sd_json j;
     struct sd_frames frames;
-    struct sd_sampled sampled;
+    struct sd_thread_samples sampled;
     uint32_t *open; /* owned; frames that have begun, from the outermost in */
     size_t n_open, cap_open;
     uint32_t *path; /* owned; frames of the stack at hand, from the newest out */
@@ -74,7 +74,7 @@ static void begin_event(struct writer *w, const char *phase, const char *categor
 static void put_frame(struct writer *w, const char *phase, uint32_t frame,
                       sd_track_id track, uint64_t ns)
 {
-    const struct sd_frame *f = &w->frames.items[frame];
+    const struct sd_format_frame *f = &w->frames.items[frame];
     bool is_native = w->p->sites[f->site.at].is_native;
 
     begin_event(w, phase, is_native ? "native" : "python", f->name, track, ns);
@@ -134,7 +134,7 @@ static int change_to(struct writer *w, uint32_t stack, sd_track_id track, uint64
 
 /* When what the sample stands for began: never before the end of the one before it,
  * and there when it does not say. */
-static uint64_t beginning(const struct sd_taken *t, uint64_t last_ns)
+static uint64_t beginning(const struct sd_timed_sample *t, uint64_t last_ns)
 {
     uint64_t ns = last_ns;
 
@@ -143,7 +143,7 @@ static uint64_t beginning(const struct sd_taken *t, uint64_t last_ns)
     return ns > last_ns ? ns : last_ns;
 }
 
-static int put_thread(struct writer *w, const struct sd_sampled_thread *t)
+static int put_thread(struct writer *w, const struct sd_samples_of_thread *t)
 {
     uint64_t last_ns = t->taken[0].wall_ns > 0 ? 0 : t->taken[0].time_ns;
     int rc = 0;
@@ -176,8 +176,7 @@ static void put_section(struct writer *w, const struct sd_event *e)
     uint64_t id = ++w->n_sections;
 
     begin_section(w, "b", e, id, e->from_ns);
-    sd_json_key(j, "args");
-    sd_json_object(j);
+    sd_json_key_object(j, "args");
     sd_json_key_string(j, "path", w->p->sites[e->site.at].path);
     if (who)
         sd_json_key_string(j, "track", who);
@@ -187,8 +186,7 @@ static void put_section(struct writer *w, const struct sd_event *e)
         sd_json_key_string(j, "end", "raised");
     for (uint32_t i = 0; i < e->n_values; i++)
         if (e->values[i] != SD_VALUE_NONE) {
-            sd_json_key(j, w->p->metrics[e->metrics[i].at].name);
-            sd_json_int(j, e->values[i]);
+            sd_json_key_int(j, w->p->metrics[e->metrics[i].at].name, e->values[i]);
         }
     sd_json_end(j);
     sd_json_end(j);
@@ -325,40 +323,46 @@ static int put_all(struct writer *w, const char *path, const struct sd_filter *f
     return 0;
 }
 
-static int write_stacks(const struct sd_profile *p, const char *path,
-                        const struct sd_filter *filter,
-                        const struct sd_stack_style *style, struct sd_out *out)
+static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    struct sd_stack_style in_full = *style;
-    struct writer w = { .p = p, .style = style };
+    const struct sd_profile *p = job->profile;
+    const struct sd_stack_style style = sd_output_style(job);
+    struct sd_stack_style in_full = style;
+    struct writer w = { .p = p, .style = &style };
     int rc;
 
     in_full.has_full_files = true; /* as py-spy does here */
     rc = sd_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
-        rc = p->n_timeline_calls
-                 ? sd_trace_calls_init(&w.calls, p)
-                 : sd_sampled_collect(p, path, filter, style, &w.sampled);
+        rc = p->n_timeline_calls ? sd_trace_calls_init(&w.calls, p)
+                                 : sd_thread_samples_collect(p, job->from, job->filter,
+                                                             &style, &w.sampled);
     if (rc == 0) {
         sd_json_init(&w.j, out, false);
         w.j.keeps_less = true; /* Perfetto shows \u003cmodule> as it stands */
-        rc = put_all(&w, path, filter);
+        rc = put_all(&w, job->from, job->filter);
     }
     sd_frames_release(&w.frames);
-    sd_sampled_release(&w.sampled);
+    sd_thread_samples_release(&w.sampled);
     sd_trace_calls_release(&w.calls);
     sd_free(w.open);
     sd_free(w.path);
     return rc;
 }
 
-const struct sd_format sd_format_chrometrace = {
+const struct sd_output sd_output_chrometrace = {
     .name = "chrometrace",
-    .suffix = ".trace.json",
+    .suffixes = { ".trace.json" },
+    .pyspy_word = "chrometrace",
+    .pyspy_suffix = ".json",
     .summary = "calls or frames, sections and readings over time, for Perfetto and "
                "chrome://tracing",
     .loses = "how many samples stand behind a frame, CPU time of samples, idle samples "
              "unless asked for; all samples where calls have a timeline",
     .prefers_timeline = true,
-    .write_stacks = write_stacks,
+    /* A timeline of calls may be there without any total of them. */
+    .needs = SD_HOLDS_EVENTS | SD_HOLDS_STACKS,
+    .reads_events = true,
+    .folds_paths = true,
+    .write = write,
 };

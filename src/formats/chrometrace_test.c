@@ -16,7 +16,7 @@ TEST(chrometrace_begins_and_ends_what_changes)
 {
     const struct sd_stack_style style = { 0 };
     struct sd_out out;
-    const char *text = sd_made_written("chrometrace", &style, &out);
+    const char *text = sd_maker_written(&sd_output_chrometrace, &style, &out);
 
     /* Line 3 from 0 to 20 ms, line 4 from there to 30; the idle rest is open. */
     CHECK(strstr(text, "{\"name\":\"<module>\",\"cat\":\"python\",\"ph\":\"B\","
@@ -38,7 +38,7 @@ TEST(chrometrace_keeps_a_frame_open_over_samples_that_have_it)
 {
     const struct sd_stack_style style = { .has_no_lines = true, .has_idle = true };
     struct sd_out out;
-    const char *text = sd_made_written("chrometrace", &style, &out);
+    const char *text = sd_maker_written(&sd_output_chrometrace, &style, &out);
 
     CHECK(count(text, "\"name\":\"<module>\",\"cat\":\"python\",\"ph\":\"B\"") == 1);
     CHECK(strstr(text, "\"name\":\"<module>\",\"cat\":\"python\",\"ph\":\"E\","
@@ -48,53 +48,53 @@ TEST(chrometrace_keeps_a_frame_open_over_samples_that_have_it)
 }
 
 /* A native leaf, a cut stack, a task's section that raises, memory. */
-static void make_mixed(struct sd_made *m)
+static void make_mixed(struct sd_maker *m)
 {
     uint32_t process, thread, task, shape, f, native, stack, rss, of_point;
     struct sd_rec_site *r;
 
-    sd_made_begin(m);
-    sd_made_chunk(m, 1, 1);
-    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
-    thread = sd_made_track(m, SD_TRACK_THREAD, process, 8, "Worker");
-    task = sd_made_track(m, SD_TRACK_TASK, thread, 1, "Task-1");
-    shape = sd_made_sample_shape(m);
-    f = sd_made_function(m, "f", "/x/app.py", 10);
-    native = sd_made_function(m, "dgemm", "/usr/lib/libblas.so.3", 0);
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
+    process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    thread = sd_maker_track(m, SD_TRACK_THREAD, process, 8, "Worker");
+    task = sd_maker_track(m, SD_TRACK_TASK, thread, 1, "Task-1");
+    shape = sd_maker_sample_shape(m);
+    f = sd_maker_function(m, "f", "/x/app.py", 10);
+    native = sd_maker_function(m, "dgemm", "/usr/lib/libblas.so.3", 0);
     r = (void *)(m->records.p + m->records.n - sizeof *r);
     r->flags = SD_SITE_NATIVE;
-    stack = sd_made_stack(m, 0, f, 12);
-    sd_made_sample(m, thread, sd_made_stack(m, stack, native, 0), 0, 10000000, shape,
-                   1);
-    sd_made_sample(m, thread, stack, SD_SAMPLE_PARTIAL, 20000000, shape, 1);
-    sd_made_span_with(m, sd_made_site(m, sd_made_site(m, 0, "epoch"), "batch"), task,
-                      1000, 2000, 0, NULL, 0, SD_SPAN_RAISED);
-    rss = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
-    of_point = sd_made_shape(m, &rss, 1);
-    sd_made_point(m, process, of_point, 5000000, (int64_t[]){ 4096 }, 1);
-    sd_made_point(m, process, of_point, 60000000, (int64_t[]){ 5096 }, 1);
-    sd_made_end(m, 0);
+    stack = sd_maker_stack(m, 0, f, 12);
+    sd_maker_sample(m, thread, sd_maker_stack(m, stack, native, 0), 0, 10000000, shape,
+                    1);
+    sd_maker_sample(m, thread, stack, SD_SAMPLE_PARTIAL, 20000000, shape, 1);
+    sd_maker_span_with(m, sd_maker_site(m, sd_maker_site(m, 0, "epoch"), "batch"), task,
+                       1000, 2000, 0, NULL, 0, SD_SPAN_RAISED);
+    rss = sd_maker_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    of_point = sd_maker_shape(m, &rss, 1);
+    sd_maker_point(m, process, of_point, 5000000, (int64_t[]){ 4096 }, 1);
+    sd_maker_point(m, process, of_point, 60000000, (int64_t[]){ 5096 }, 1);
+    sd_maker_end(m, 0);
 }
 
-static const char *mixed(const char *format, struct sd_out *out)
+static const char *mixed(const struct sd_output *o, struct sd_out *out)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
 
     make_mixed(&m);
-    p = sd_made_load(&m, NULL);
+    p = sd_maker_load(&m, NULL);
     sd_out_to_memory(out);
-    CHECK(sd_format_write(sd_format_named(format), p, sd_made_save(&m), NULL, NULL,
-                          out) == 0);
+    CHECK(o->write(&(struct sd_output_job){ .from = sd_maker_save(&m), .profile = p },
+                   out) == 0);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
     return sd_buf_string(&out->pending);
 }
 
 TEST(chrometrace_has_native_frames_cut_ones_sections_and_readings)
 {
     struct sd_out out;
-    const char *text = mixed("chrometrace", &out);
+    const char *text = mixed(&sd_output_chrometrace, &out);
 
     CHECK(strstr(text, "{\"name\":\"dgemm\",\"cat\":\"native\",\"ph\":\"E\",\"pid\":7,"
                        "\"tid\":8,\"ts\":10000,"));
@@ -112,30 +112,31 @@ TEST(chrometrace_has_native_frames_cut_ones_sections_and_readings)
 
 TEST(chrometrace_says_how_many_calls_are_missing)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
     struct sd_out out;
 
     make_mixed(&m);
-    p = sd_made_load(&m, NULL);
+    p = sd_maker_load(&m, NULL);
     for (uint64_t lost = 0; lost < 4; lost += 3) {
         p->n_timeline_lost = lost;
         sd_out_to_memory(&out);
-        CHECK(sd_format_write(sd_format_named("chrometrace"), p, sd_made_save(&m), NULL,
-                              NULL, &out) == 0);
+        CHECK(sd_output_chrometrace.write(
+                  &(struct sd_output_job){ .from = sd_maker_save(&m), .profile = p },
+                  &out) == 0);
         CHECK(!!strstr(sd_buf_string(&out.pending), "],\"calls_missing\":3}\n") ==
               (lost == 3));
         CHECK(!!strstr(sd_buf_string(&out.pending), "calls_missing") == (lost == 3));
         sd_out_release(&out);
     }
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(firefox_has_native_frames_cut_ones_sections_and_memory)
 {
     struct sd_out out;
-    const char *text = mixed("firefox", &out);
+    const char *text = mixed(&sd_output_firefox, &out);
 
     CHECK(strstr(text, "\"preprocessedProfileVersion\":60"));
     CHECK(strstr(text, "\"samples\":{\"stack\":[1,2],\"time\":[10,20],"
@@ -160,7 +161,7 @@ TEST(firefox_writes_every_sample_and_every_process)
 {
     const struct sd_stack_style style = { 0 };
     struct sd_out out;
-    const char *text = sd_made_written("firefox", &style, &out);
+    const char *text = sd_maker_written(&sd_output_firefox, &style, &out);
 
     CHECK(strstr(text, "\"interval\":10,"));
     CHECK(strstr(text, "\"stack\":[1,1,1,3],\"time\":[10,10,20,30]"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* collapsed: one line for each different stack, outermost frame first, frames apart by
- * ';', then a space and how much of it was seen.  What flamegraph.pl, speedscope and
+/* collapsed: writes one line for each different stack, outermost frame first, frames
+ * separated by ';', then a space and its amount.  What flamegraph.pl, speedscope and
  * many others read; py-spy calls it raw. */
 #include <inttypes.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
-#include "formats/format.h"
 #include "formats/format_frames.h"
+#include "formats/output.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX };
@@ -171,7 +171,7 @@ static void put_track(struct sd_buf *to, const struct sd_profile *p, uint32_t tr
 
 static void put_label(struct sd_buf *to, const struct shown *s, uint32_t label)
 {
-    const struct sd_frame *f;
+    const struct sd_format_frame *f;
 
     if (label >= s->frames.n) {
         put_track(to, s->p, label - (uint32_t)s->frames.n);
@@ -225,23 +225,23 @@ static int put_lines(struct shown *s, struct sd_out *out)
     return rc;
 }
 
-static int write_stacks(const struct sd_profile *p, const char *path,
-                        const struct sd_filter *filter,
-                        const struct sd_stack_style *style, struct sd_out *out)
+static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    struct shown s = { .p = p, .style = style };
-    const char *metric;
+    const struct sd_profile *p = job->profile;
+    const struct sd_stack_style style = sd_output_style(job);
+    enum sd_evidence evidence = sd_profile_evidence(p, style.metric);
+    struct shown s = { .p = p,
+                       .style = &style,
+                       .totals = &p->evidence[evidence].stacks };
+    const char *metric = style.metric ? style.metric : sd_evidence_metric(p, evidence);
     int rc;
 
-    (void)path;
-    (void)filter;
-    s.totals = sd_profile_totals(p, style->metric);
-    metric = style->metric ? style->metric : sd_totals_by_default(p, s.totals);
     s.column = sd_totals_metric(p, s.totals, metric);
     if (s.column == NONE)
-        return s.totals->n == 0 ? 0
-                                : sd_fail(SD_EUSAGE, "no samples carry \"%s\"", metric);
-    rc = sd_frames_make(p, style, &s.frames);
+        return s.totals->n == 0
+                   ? 0
+                   : sd_fail(SD_EUSAGE, "samples have no metric \"%s\"", metric);
+    rc = sd_frames_make(p, &style, &s.frames);
     for (size_t i = 0; i < s.totals->n && rc == 0; i++)
         rc = add_total(&s, i);
     if (rc == 0)
@@ -255,14 +255,17 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-const struct sd_format sd_format_collapsed = {
+const struct sd_output sd_output_collapsed = {
     .name = "collapsed",
-    .suffix = ".collapsed",
-    .summary = "one line per different stack and how often it was seen (of traced "
-               "calls, for how "
-               "many ns); py-spy's raw",
+    .suffixes = { ".collapsed" },
+    .pyspy_word = "raw",
+    .pyspy_suffix = ".txt",
+    .summary = "one line per different stack and how often it was seen (for traced "
+               "calls, how many ns); py-spy's raw",
     .loses =
         "the order of time, which thread it was unless asked for, every metric but "
         "one, sections, readings, idle samples unless asked for",
-    .write_stacks = write_stacks,
+    .needs = SD_HOLDS_STACKS,
+    .folds_paths = true,
+    .write = write,
 };

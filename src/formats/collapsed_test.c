@@ -7,7 +7,8 @@
 static bool gives(struct sd_stack_style style, const char *expected)
 {
     struct sd_out out;
-    bool is = strcmp(sd_made_written("collapsed", &style, &out), expected) == 0;
+    bool is =
+        strcmp(sd_maker_written(&sd_output_collapsed, &style, &out), expected) == 0;
 
     sd_out_release(&out);
     return is;
@@ -46,41 +47,17 @@ TEST(collapsed_shows_what_the_style_asks_for)
 TEST(collapsed_refuses_a_metric_that_samples_do_not_carry)
 {
     const struct sd_stack_style style = { .metric = "bytes" };
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
     struct sd_out out;
 
-    sd_made_stacks(&m);
-    p = sd_made_load(&m, NULL);
+    sd_maker_stacks(&m);
+    p = sd_maker_load(&m, NULL);
     sd_out_to_memory(&out);
-    CHECK(sd_format_named("collapsed")->write_stacks(p, "", NULL, &style, &out) ==
-          SD_EUSAGE);
+    CHECK(sd_output_collapsed.write(
+              &(struct sd_output_job){ .from = "", .profile = p, .style = &style },
+              &out) == SD_EUSAGE);
     sd_out_release(&out);
     sd_profile_free(p);
-    sd_made_release(&m);
-}
-
-TEST(formats_of_stacks_survive_every_allocation_that_fails)
-{
-    const struct sd_stack_style style = { .has_idle = true, .has_threads = true };
-    struct sd_made m;
-    struct sd_profile *p;
-
-    sd_made_stacks(&m);
-    p = sd_made_load(&m, NULL);
-    sd_made_save(&m);
-    for (size_t i = 0; sd_formats[i]; i++)
-        EACH_FAILURE(nth)
-        {
-            struct sd_out out;
-            int rc = 0;
-
-            sd_out_to_memory(&out);
-            if (sd_formats[i]->write_stacks)
-                rc = sd_formats[i]->write_stacks(p, m.path, NULL, &style, &out);
-            CHECK(rc == 0 || rc == SD_ENOMEM);
-            sd_out_release(&out);
-        }
-    sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* csv: every event in one row, every metric of the capture in one column.  The name of
- * a sample is the function it was in.  Traced calls come last: a row for each function
- * as it was called along one path, with what it did itself, and without a time.
+/* events_csv: writes every event as a row, every metric of the capture as a column. The
+ * name of a sample is the function it was in.  Traced calls come last: a row for each
+ * function as it was called along one path, with what it did itself, and without a
+ * time.
  *
  * Values are raw: nanoseconds, bytes, counts.  Metrics of one name share a column: a
  * row is a span, a point or a sample, never two of them. */
@@ -10,7 +11,7 @@
 
 #include "base/encoding/csv.h"
 #include "base/mem.h"
-#include "formats/format.h"
+#include "formats/event_files.h"
 
 struct columns {
     uint32_t *of_metric; /* owned; by metric: its column */
@@ -136,23 +137,24 @@ static void put_event(struct sd_out *out, const struct sd_profile *p,
     sd_out_text(out, "\r\n");
 }
 
-static int write_csv(const struct sd_profile *p, const char *path,
-                     const struct sd_filter *filter, struct sd_out *out)
+int sd_csv_write_events(const struct sd_output_job *job, struct sd_out *out)
 {
+    const struct sd_profile *p = job->profile;
     struct sd_events *events = NULL;
     struct sd_event e;
     struct columns c;
     int rc = arrange(p, &c);
 
     if (rc == 0)
-        rc = sd_events_open(p, path, filter, &events);
+        rc = sd_events_open(p, job->from, job->filter, &events);
     if (rc == 0)
         put_heading(out, &c);
     while (rc == 0 && out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
         put_event(out, p, &c, &e);
         rc = 0;
     }
-    for (size_t i = 0; rc == 0 && out->err == 0 && i < p->calls.n; i++) {
+    for (size_t i = 0; rc == 0 && out->err == 0 && i < p->evidence[SD_CALLS].stacks.n;
+         i++) {
         int64_t values[SD_SAMPLE_METRICS];
 
         e = sd_event_of_calls(p, i, values);
@@ -162,14 +164,3 @@ static int write_csv(const struct sd_profile *p, const char *path,
     release(&c);
     return rc;
 }
-
-const struct sd_format sd_format_csv = {
-    .name = "csv",
-    .suffix = ".csv",
-    .summary = "one row per event, one column per metric",
-    .loses =
-        "notes, facts about the run, how whole the capture is, units and meanings "
-        "of metrics, files and lines of sites, and of a sample or a traced call all "
-        "frames but the newest",
-    .write = write_csv,
-};

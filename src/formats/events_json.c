@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* json: one object with all of a capture: `health`, `meta`, `notes`, then `metrics`,
- * `tracks`, `sites` and `stacks` numbered by `id` (a stack is a frame on top of its
- * `parent`), then `calls` that were traced and `events`, which name those ids.  Times
- * are nanoseconds from the capture's zero, values raw under the metric's unit.  Events
- * are streamed, one per line, so that writing them takes no memory. */
+/* events_json: writes a capture as one JSON object: `health`, `meta`, `notes`, then
+ * `metrics`, `tracks`, `sites` and `stacks` numbered by `id` (a stack is a frame on top
+ * of its `parent`), then `calls` that were traced and `events`, which name those ids.
+ * Times are nanoseconds from the capture's zero, values raw under the metric's unit.
+ * Events are streamed, one per line, so that writing them takes no memory. */
 #include <string.h>
 
 #include "base/encoding/json.h"
-#include "formats/format.h"
+#include "formats/event_files.h"
 
 static const char *const units[] = {
     [SD_UNIT_COUNT] = "count",
@@ -52,8 +52,7 @@ static void key_true(struct sd_json *j, const char *key, bool is_true)
 {
     if (!is_true)
         return;
-    sd_json_key(j, key);
-    sd_json_bool(j, true);
+    sd_json_key_bool(j, key, true);
 }
 
 static void key_status(struct sd_json *j, const char *key, int32_t status)
@@ -69,13 +68,10 @@ static void put_health(struct sd_json *j, const struct sd_profile *p)
 {
     const struct sd_health *h = &p->health;
 
-    sd_json_key(j, "health");
-    sd_json_object(j);
-    sd_json_key(j, "whole");
-    sd_json_bool(j, p->complaint == NULL);
+    sd_json_key_object(j, "health");
+    sd_json_key_bool(j, "whole", p->complaint == NULL);
     sd_json_key_string(j, "complaint", p->complaint);
-    sd_json_key(j, "ended");
-    sd_json_bool(j, h->is_ended);
+    sd_json_key_bool(j, "ended", h->is_ended);
     key_status(j, "status", h->status);
     sd_json_key_uint(j, "chunks", h->chunks);
     sd_json_key_uint(j, "events", h->events);
@@ -91,8 +87,7 @@ static void put_health(struct sd_json *j, const struct sd_profile *p)
 /* An array: a key may stand there more than once. */
 static void put_metas(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "meta");
-    sd_json_array(j);
+    sd_json_key_array(j, "meta");
     for (size_t i = 0; i < p->n_metas; i++) {
         sd_json_object(j);
         sd_json_key_string(j, "key", p->metas[i].key);
@@ -104,8 +99,7 @@ static void put_metas(struct sd_json *j, const struct sd_profile *p)
 
 static void put_notes(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "notes");
-    sd_json_array(j);
+    sd_json_key_array(j, "notes");
     for (size_t i = 0; i < p->n_notes; i++) {
         sd_json_object(j);
         sd_json_key_string(j, "kind", note_kinds[p->notes[i].kind]);
@@ -119,8 +113,7 @@ static void put_notes(struct sd_json *j, const struct sd_profile *p)
 
 static void put_metrics(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "metrics");
-    sd_json_array(j);
+    sd_json_key_array(j, "metrics");
     for (size_t i = 0; i < p->n_metrics; i++) {
         sd_json_object(j);
         sd_json_key_uint(j, "id", i);
@@ -135,8 +128,7 @@ static void put_metrics(struct sd_json *j, const struct sd_profile *p)
 
 static void put_tracks(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "tracks");
-    sd_json_array(j);
+    sd_json_key_array(j, "tracks");
     for (size_t i = 0; i < p->n_tracks; i++) {
         const struct sd_track *t = &p->tracks[i];
 
@@ -157,8 +149,7 @@ static void put_tracks(struct sd_json *j, const struct sd_profile *p)
 
 static void put_sites(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "sites");
-    sd_json_array(j);
+    sd_json_key_array(j, "sites");
     for (size_t i = 0; i < p->n_sites; i++) {
         const struct sd_site *s = &p->sites[i];
 
@@ -179,8 +170,7 @@ static void put_sites(struct sd_json *j, const struct sd_profile *p)
 
 static void put_stacks(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "stacks");
-    sd_json_array(j);
+    sd_json_key_array(j, "stacks");
     for (size_t i = 0; i < p->n_stacks; i++) {
         sd_json_object(j);
         sd_json_key_uint(j, "id", i);
@@ -195,13 +185,11 @@ static void put_stacks(struct sd_json *j, const struct sd_profile *p)
 static void put_values(struct sd_json *j, const struct sd_profile *p,
                        const struct sd_event *e)
 {
-    sd_json_key(j, "values");
-    sd_json_object(j);
+    sd_json_key_object(j, "values");
     for (uint32_t i = 0; i < e->n_values; i++) {
         if (e->values[i] == SD_VALUE_NONE)
             continue;
-        sd_json_key(j, p->metrics[e->metrics[i].at].name);
-        sd_json_int(j, e->values[i]);
+        sd_json_key_int(j, p->metrics[e->metrics[i].at].name, e->values[i]);
     }
     sd_json_end(j);
 }
@@ -209,11 +197,10 @@ static void put_values(struct sd_json *j, const struct sd_profile *p,
 /* What every function did itself, along each path, in the whole run. */
 static void put_calls(struct sd_json *j, const struct sd_profile *p)
 {
-    if (p->calls.n == 0)
+    if (!sd_profile_has(p, SD_CALLS))
         return;
-    sd_json_key(j, "calls");
-    sd_json_array(j);
-    for (size_t i = 0; i < p->calls.n; i++) {
+    sd_json_key_array(j, "calls");
+    for (size_t i = 0; i < p->evidence[SD_CALLS].stacks.n; i++) {
         int64_t values[SD_SAMPLE_METRICS];
         struct sd_event e = sd_event_of_calls(p, i, values);
 
@@ -237,8 +224,7 @@ static void put_pairs(struct sd_json *j, const struct sd_profile *p)
 
     if (p->pairs.n == 0)
         return;
-    sd_json_key(j, "pairs");
-    sd_json_array(j);
+    sd_json_key_array(j, "pairs");
     for (size_t i = 0; i < p->pairs.n; i++) {
         const struct sd_pair_total *pair = &p->pairs.items[i];
 
@@ -246,11 +232,9 @@ static void put_pairs(struct sd_json *j, const struct sd_profile *p)
         sd_json_key_uint(j, "track", pair->track);
         key_id(j, "caller", pair->caller);
         sd_json_key_uint(j, "site", pair->callee);
-        sd_json_key(j, "values");
-        sd_json_object(j);
+        sd_json_key_object(j, "values");
         for (int k = 0; k < SD_PAIR_VALUES; k++) {
-            sd_json_key(j, names[k]);
-            sd_json_int(j, pair->values[k]);
+            sd_json_key_int(j, names[k], pair->values[k]);
         }
         sd_json_end(j);
         sd_json_end(j);
@@ -312,13 +296,13 @@ static void put_definitions(struct sd_json *j, const struct sd_profile *p)
     put_stacks(j, p);
 }
 
-static int write_json(const struct sd_profile *p, const char *path,
-                      const struct sd_filter *filter, struct sd_out *out)
+int sd_json_write_events(const struct sd_output_job *job, struct sd_out *out)
 {
+    const struct sd_profile *p = job->profile;
     struct sd_events *events = NULL;
     struct sd_event e;
     struct sd_json j;
-    int rc = sd_events_open(p, path, filter, &events);
+    int rc = sd_events_open(p, job->from, job->filter, &events);
 
     if (rc < 0)
         return rc;
@@ -327,8 +311,7 @@ static int write_json(const struct sd_profile *p, const char *path,
     put_definitions(&j, p);
     put_calls(&j, p);
     put_pairs(&j, p);
-    sd_json_key(&j, "events");
-    sd_json_array(&j);
+    sd_json_key_array(&j, "events");
     while (out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
         sd_out_text(out, "\n"); /* white space, so that lines stay short */
         put_event(&j, p, &e);
@@ -339,12 +322,3 @@ static int write_json(const struct sd_profile *p, const char *path,
     sd_events_free(events);
     return rc < 0 ? rc : 0;
 }
-
-const struct sd_format sd_format_json = {
-    .name = "json",
-    .suffix = ".json",
-    .summary = "one object: what was measured, who and where, then every event",
-    .loses = "the order of events between threads, raw ticks of the clock, and which "
-             "section begin belongs to which end",
-    .write = write_json,
-};

@@ -22,9 +22,10 @@ static uint32_t shown_line(const struct sd_stack_style *style, const struct sd_s
     return style->is_by_function ? site->line : s->line;
 }
 
-static int add_frame(struct sd_frames *f, const struct sd_frame *frame)
+static int add_frame(struct sd_frames *f, const struct sd_format_frame *frame)
 {
-    struct sd_frame *items = sd_grow_array(f->items, &f->cap, f->n + 1, sizeof *items);
+    struct sd_format_frame *items =
+        sd_grow_array(f->items, &f->cap, f->n + 1, sizeof *items);
 
     if (!items)
         return sd_no_memory();
@@ -54,7 +55,8 @@ static int find_frame(struct sd_frames *f, struct sd_intern *keys,
     const struct sd_stack *s = &p->stacks[stack];
     const struct sd_site *site = &p->sites[s->site.at];
     const char *shown = style->has_full_files ? site->file : sd_site_short_file(site);
-    struct sd_frame frame = { site->name, shown, shown_line(style, s, site), s->site };
+    struct sd_format_frame frame = { site->name, shown, shown_line(style, s, site),
+                                     s->site };
     struct frame_key key = { site->name, shown, frame.line };
     int rc = unify(files, &key.file);
 
@@ -74,7 +76,7 @@ int sd_frames_make(const struct sd_profile *p, const struct sd_stack_style *styl
     int rc;
 
     /* Traced calls know no executed lines. */
-    shown.is_by_function |= sd_profile_totals(p, style->metric) == &p->calls;
+    shown.is_by_function |= sd_profile_evidence(p, style->metric) != SD_SAMPLES;
     *out = (struct sd_frames){ 0 };
     out->of_stack = sd_alloc((p->n_stacks + 1) * sizeof *out->of_stack);
     rc = out->of_stack ? 0 : sd_no_memory();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_FRAMES_H
-#define SD_FORMATS_FRAMES_H
-/* frames: the different frames of a profile as a style shows them, numbered.
+#ifndef SD_FORMATS_FORMAT_FRAMES_H
+#define SD_FORMATS_FORMAT_FRAMES_H
+/* format_frames: numbers the different frames of a profile as a style shows them.
  *
  * Two frames are one when name, file and shown line are: so stacks that differ only in
  * what is not shown become the same. */
@@ -9,15 +9,15 @@
 #include "formats/stack_style.h"
 #include "profile/profile.h"
 
-struct sd_frame {
+struct sd_format_frame {
     const char *name;
     const char *file; /* as shown; or NULL */
     uint32_t line;    /* as shown; 0: none */
     sd_site_id site;  /* the first that looks so */
 };
 
-struct sd_frames {          /* all zero is a released one */
-    struct sd_frame *items; /* owned */
+struct sd_frames {                 /* all zero is a released one */
+    struct sd_format_frame *items; /* owned */
     size_t n, cap;
     uint32_t *of_stack; /* owned; by stack: its newest frame */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_GZIP_H
 #define SD_FORMATS_GZIP_H
-/* gzip: an output through RFC 1952, for formats whose readers expect it.
+/* gzip: compresses output (RFC 1952), for formats whose readers expect it.
  *
  * Blocks of 64 KiB, each compressed by itself with the fixed codes of RFC 1951 and the
  * nearest earlier match that a small table remembers.  zlib does a third better and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lprof_read: what a pickle holds, taken for the statistics of line_profiler.
+/* lprof_read: reads the statistics of line_profiler from a pickle.
  *
  * A hand-made pickle may name one list of lines for many functions; no more lines are
  * read in all than the file has bytes, so that it cannot become much from little. */

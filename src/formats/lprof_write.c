@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lprof_write: a pickle of protocol 4, the last that every Python from 3.4 on reads.
+/* lprof_write: writes a pickle of protocol 4, which every Python from 3.4 on reads.
  *
  * Each part stands where it is needed; only names are kept, since a file's stands with
  * each of its functions.  There is no frame, which a pickle may do without. */
@@ -38,7 +38,7 @@ static void put_text(struct writing *w, const char *p, size_t n)
 /* A name that may come again. */
 static void put_name(struct writing *w, uint32_t id)
 {
-    struct sd_interned name = w->s->strings.items[id];
+    struct sd_intern_string name = w->s->strings.items[id];
 
     if (w->kept[id]) {
         put_u8(w, 'j');

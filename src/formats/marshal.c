@@ -271,7 +271,7 @@ static int count_name(struct sd_marshal *r, size_t n)
 static int name_code(struct sd_marshal *r, const struct sd_marshal_value *file,
                      const struct sd_marshal_value *name, uint32_t line, uint32_t *out)
 {
-    const struct sd_interned *items = r->strings->items;
+    const struct sd_intern_string *items = r->strings->items;
     struct sd_buf text = { 0 };
     int rc;
 

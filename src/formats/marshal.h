@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_MARSHAL_H
 #define SD_FORMATS_MARSHAL_H
-/* marshal: what Python's marshal wrote, from bytes that nobody has vouched for.
+/* marshal: reads Python's marshal format from untrusted bytes.
  *
  * Every object begins with a type byte.  One that carries the flag is remembered under
  * the next number, in the order in which they begin, and may be named by it later.

@@ -336,7 +336,7 @@ static int drop_marked(struct machine *m)
 static int begin(struct machine *m)
 {
     if (sd_cursor_u8(&m->c) > PROTOCOL_MAX)
-        return is_wrong(m, "is of a protocol that is not known");
+        return is_wrong(m, "has an unknown protocol");
     return 0;
 }
 

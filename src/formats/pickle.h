@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_PICKLE_H
 #define SD_FORMATS_PICKLE_H
-/* pickle: the data in a pickle, from bytes that nobody has vouched for.
+/* pickle: reads the data in an untrusted pickle, without running it.
  *
  * A pickle is a program for a small machine with a stack, and unpickling runs it: it
  * may import any module and call anything.  Here nothing is imported, called or made:

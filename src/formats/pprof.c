@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof: totals of stacks as google/pprof's profile.proto, through gzip.
+/* pprof: writes totals of stacks as google/pprof's profile.proto, compressed with gzip.
  *
  * A location is a frame as the style shows it, a function a site.  Every metric that
  * samples carry is a sample type.  What `go tool pprof` taught: Function.system_name
@@ -11,9 +11,9 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "formats/format.h"
 #include "formats/format_frames.h"
 #include "formats/gzip.h"
+#include "formats/output.h"
 #include "formats/protobuf.h"
 
 enum { NONE = UINT32_MAX };
@@ -35,6 +35,7 @@ enum {
 struct writer {
     const struct sd_profile *p;
     const struct sd_stack_style *style;
+    enum sd_evidence evidence;
     const struct sd_stack_totals *totals;
     struct sd_frames frames;
     struct sd_arena arena;
@@ -121,7 +122,7 @@ static void put_labels(struct writer *w, const struct sd_sample_total *t)
         put_label(w, "thread", track->name ? track->name : number);
         put_label(w, "thread_id", number);
     }
-    if (w->totals == &w->p->samples)
+    if (w->evidence == SD_SAMPLES)
         put_label(w, "state", state_of(t->flags));
 }
 
@@ -155,7 +156,7 @@ static void put_mapping(struct writer *w)
 
 static void put_location(struct writer *w, size_t i)
 {
-    const struct sd_frame *f = &w->frames.items[i];
+    const struct sd_format_frame *f = &w->frames.items[i];
 
     sd_pb_number(&w->message, 1, i + 1);
     sd_pb_number(&w->message, 2, 1);
@@ -197,7 +198,8 @@ static int put_functions(struct writer *w)
 static void put_facts(struct writer *w)
 {
     const char *command = sd_profile_meta(w->p, "command");
-    const char *shown = w->totals == &w->p->calls ? "time" : "wall";
+    const char *shown =
+        w->evidence == SD_SAMPLES ? "wall" : sd_evidence_metric(w->p, w->evidence);
 
     sd_pb_number(&w->top, PROFILE_TIME_NS, w->p->real_zero_ns);
     sd_pb_number(&w->top, PROFILE_DURATION_NS, w->p->end_ns);
@@ -238,16 +240,15 @@ static int put_all(struct writer *w)
     return rc == 0 && w->is_bad ? sd_no_memory() : rc;
 }
 
-static int write_stacks(const struct sd_profile *p, const char *path,
-                        const struct sd_filter *filter,
-                        const struct sd_stack_style *style, struct sd_out *out)
+static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    struct writer w = { .p = p, .style = style };
-    int rc = sd_frames_make(p, style, &w.frames);
+    const struct sd_profile *p = job->profile;
+    const struct sd_stack_style style = sd_output_style(job);
+    struct writer w = { .p = p, .style = &style };
+    int rc = sd_frames_make(p, &style, &w.frames);
 
-    (void)path;
-    (void)filter;
-    w.totals = sd_profile_totals(p, style->metric);
+    w.evidence = sd_profile_evidence(p, style.metric);
+    w.totals = &p->evidence[w.evidence].stacks;
     w.strings.arena = &w.arena;
     w.gzip = sd_alloc(sizeof *w.gzip);
     if (rc == 0 && !w.gzip)
@@ -267,11 +268,13 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-const struct sd_format sd_format_pprof = {
+const struct sd_output sd_output_pprof = {
     .name = "pprof",
-    .suffix = ".pb.gz",
+    .suffixes = { ".pb.gz" },
     .summary =
         "stacks with every metric, for go tool pprof, Pyroscope, Parca, Perfetto",
     .loses = "the order of time, sections, readings, idle samples unless asked for",
-    .write_stacks = write_stacks,
+    .needs = SD_HOLDS_STACKS,
+    .folds_paths = true,
+    .write = write,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_PROTOBUF_H
 #define SD_FORMATS_PROTOBUF_H
-/* protobuf: as much of the wire format as writers need.  A message is made in a buffer
- * and then put into its parent's; zeros are left out, as proto3 has it. */
+/* protobuf: writes protobuf messages: as much of the wire format as we need.  A message
+ * is made in a buffer and then put into its parent's; zeros are left out, as proto3 has
+ * it. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_PROTOBUF_IN_H
 #define SD_FORMATS_PROTOBUF_IN_H
-/* protobuf_in: the wire format of protobuf from bytes nobody has vouched for.
+/* protobuf_in: reads protobuf messages from untrusted bytes.
  *
  * A message is a run of fields, each a number and a value; a message in a message is a
  * run of bytes, over which another cursor walks.  Nothing is copied, so a file of

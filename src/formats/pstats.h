@@ -9,9 +9,11 @@
  *     callers = { (file, line, name): (calls, primitive, own, total), ... }
  *
  * (the two counts change places between a function and its callers), or of profile.py
- * { (file, line, name): calls, ... }.  Nothing in it names it a pstats file, so it is
- * known by its first bytes.  Reading and writing it needs no Python: of marshal's types
- * only these occur, and objects that were met before are named by their number. */
+ * { (file, line, name): calls, ... }.  Samples (profiling.sampling of CPython 3.15) are
+ * written in the latter form, with one more key ("__sampled__",).  Nothing in it names
+ * it a pstats file, so it is known by its first bytes.  Reading and writing it needs no
+ * Python: of marshal's types only these occur, and objects that were met before are
+ * named by their number. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pstats_read: a pstats file, which nobody has vouched for.
+/* pstats_read: reads an untrusted pstats file.
  *
  * The shape is fixed, so nothing here is recursive: each function below reads one kind
  * of object at the place where it may stand.  Only hand-made files name a tuple or
@@ -219,6 +219,42 @@ static int read_entry(struct reading *r, uint8_t type, struct pair of)
     return rc < 0 ? rc : read_object(r, read_callers, of);
 }
 
+/* Does ("__sampled__",) come: a tuple of one?  Nothing is read yet. */
+static bool is_marker_next(const struct reading *r)
+{
+    struct sd_cursor ahead = r->m.c;
+    uint8_t type = sd_cursor_u8(&ahead) & (uint8_t)~SD_MARSHAL_FLAG;
+
+    return (type == ')' && sd_cursor_u8(&ahead) == 1) ||
+           (type == '(' && sd_cursor_u32(&ahead) == 1);
+}
+
+/* The key and its value, which is True. */
+static int read_marker(struct reading *r)
+{
+    static const char sampled[] = "__sampled__";
+    const struct sd_intern_string *name;
+    uint32_t slot, id;
+    uint8_t type;
+    int rc = sd_marshal_type(&r->m, &type, &slot);
+
+    if (rc < 0)
+        return rc;
+    tuple_length(r, type);
+    rc = sd_marshal_name(&r->m, &id);
+    if (rc < 0)
+        return rc;
+    name = &r->into->strings.items[id];
+    if (name->n != sizeof sampled - 1 || memcmp(name->p, sampled, name->n) != 0)
+        return sd_marshal_wrong(&r->m, "(file, line, name)");
+    rc = sd_marshal_type(&r->m, &type, &slot);
+    if (rc == 0 && type != 'T')
+        rc = sd_marshal_wrong(&r->m, "True");
+    if (rc == 0)
+        r->into->is_sampled = true;
+    return rc;
+}
+
 static int read_all(struct reading *r)
 {
     struct pair of = { 0 };
@@ -230,6 +266,10 @@ static int read_all(struct reading *r)
     if (rc == 0 && type != '{')
         rc = sd_marshal_wrong(&r->m, "a dictionary of functions");
     while (rc == 0) {
+        if (is_marker_next(r)) {
+            rc = read_marker(r);
+            continue;
+        }
         rc = read_key(r, &is_end, &of.callee);
         if (rc < 0 || is_end)
             break;
@@ -240,7 +280,7 @@ static int read_all(struct reading *r)
 
 /* --- pstats.h */
 
-/* A dictionary that is empty, or begins with a tuple of three. */
+/* A dictionary that is empty, or begins with a tuple of three, or of one: a marker. */
 bool sd_pstats_is(const void *p, size_t n)
 {
     const uint8_t *b = p;
@@ -249,8 +289,9 @@ bool sd_pstats_is(const void *p, size_t n)
     if (n < 2 || (b[0] & ~SD_MARSHAL_FLAG) != '{')
         return false;
     first = (uint8_t)(b[1] & ~SD_MARSHAL_FLAG);
-    return b[1] == '0' || (first == ')' && (n < 3 || b[2] == N_KEY)) ||
-           (first == '(' && (n < 6 || memcmp(b + 2, "\3\0\0", 4) == 0));
+    return b[1] == '0' || (first == ')' && (n < 3 || b[2] == N_KEY || b[2] == 1)) ||
+           (first == '(' && (n < 6 || memcmp(b + 2, "\3\0\0", 4) == 0 ||
+                             memcmp(b + 2, "\1\0\0", 4) == 0));
 }
 
 int sd_pstats_read(const void *p, size_t n, struct sd_call_stats *into)

@@ -37,6 +37,13 @@ static const char of_profile[] =
     "\xe7\0\0\0\0\0\0\xe0?{\xa9\x03r\x01\0\0\0\xe9\x03\0\0\0\xda\x01g\xe9\x07\0\0\0"
     "00";
 
+/* {("m.py", 1, "f"): (1, 2, 0.25, 0.5, {}), ("__sampled__",): True} of 3.15 */
+static const char of_sampling[] =
+    "{)\x03\xfa\x04m.py\xe9\x01\0\0\0\xda\x01"
+    "f)\x05r\x01\0\0\0\xe9\x02\0\0\0g\0\0\0\0\0\0\xd0?g\0\0\0\0\0\0\xe0?{"
+    "0)\x01\xda\x0b__sampled__T"
+    "0";
+
 static int parse(struct sd_call_stats *s, const void *p, size_t n)
 {
     sd_call_stats_init(s);
@@ -86,6 +93,27 @@ TEST(pstats_file_of_profile_has_callers_with_a_count_alone)
     sd_call_stats_release(&s);
 }
 
+TEST(pstats_file_of_samples_says_so_and_is_written_so)
+{
+    struct sd_call_stats s, again;
+    struct sd_out out;
+
+    CHECK(parse(&s, of_3_13, sizeof of_3_13 - 1) == 0 && !s.is_sampled);
+    sd_call_stats_release(&s);
+    CHECK(parse(&s, of_sampling, sizeof of_sampling - 1) == 0);
+    CHECK(s.is_sampled && s.n_listed == 1 && s.sum.calls == 2 && s.sum.primitive == 1);
+    sd_out_to_memory(&out);
+    CHECK(sd_call_stats_write_pstats(&s, &out) == 0);
+    CHECK(parse(&again, out.pending.p, out.pending.n) == 0);
+    CHECK(again.is_sampled && again.n_listed == 1 && again.sum.calls == 2);
+    CHECK(sd_call_stats_strip_dirs(&again) == 0 && again.is_sampled);
+    sd_call_stats_release(&again);
+    sd_call_stats_release(&s);
+    sd_out_release(&out);
+    CHECK(parse(&s, "{)\x01\xda\x0b__somewhat_T0", 18) == SD_EFORMAT);
+    sd_call_stats_release(&s);
+}
+
 TEST(pstats_file_is_told_from_others_by_its_first_bytes)
 {
     CHECK(sd_pstats_is("{0", 2) && sd_pstats_is("{)\3", 3));
@@ -111,6 +139,7 @@ TEST(pstats_file_that_is_cut_is_refused)
     check_cuts(of_3_13, sizeof of_3_13 - 1);
     check_cuts(of_version_0, sizeof of_version_0 - 1);
     check_cuts(of_profile, sizeof of_profile - 1);
+    check_cuts(of_sampling, sizeof of_sampling - 1);
 }
 
 /* Any bit turned gives other numbers or a refusal; the sanitizers look on. */
@@ -133,6 +162,7 @@ TEST(pstats_file_with_a_turned_bit_does_no_harm)
     check_flips(of_3_13, sizeof of_3_13 - 1);
     check_flips(of_version_0, sizeof of_version_0 - 1);
     check_flips(of_profile, sizeof of_profile - 1);
+    check_flips(of_sampling, sizeof of_sampling - 1);
 }
 
 /* Each is refused by one sentence with this in it. */

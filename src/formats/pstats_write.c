@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pstats_write: names and keys are written once and then named by their number, which
- * halves the file; everything else stands where it is. */
+/* pstats_write: writes a pstats file.  Names and keys are written once and then named
+ * by their number, which halves the file; everything else stands where it is. */
 #include <string.h>
 
 #include "base/error.h"
@@ -82,7 +82,7 @@ static bool put_known(struct writing *w, uint32_t *number)
     return true;
 }
 
-static bool is_ascii(const struct sd_interned *s)
+static bool is_ascii(const struct sd_intern_string *s)
 {
     for (uint32_t i = 0; i < s->n; i++)
         if ((unsigned char)s->p[i] >= 0x80)
@@ -92,7 +92,7 @@ static bool is_ascii(const struct sd_interned *s)
 
 static void put_string(struct writing *w, uint32_t id)
 {
-    const struct sd_interned *s = &w->s->strings.items[id];
+    const struct sd_intern_string *s = &w->s->strings.items[id];
 
     if (put_known(w, &w->names[id]))
         return;
@@ -146,6 +146,18 @@ static void put_function(struct writing *w, sd_function_id id)
     put_u8(w, '0');
 }
 
+/* ("__sampled__",): True */
+static void put_marker(struct writing *w)
+{
+    static const char sampled[] = "__sampled__";
+
+    put_tuple(w, 1, 0);
+    put_u8(w, 'z');
+    put_u8(w, sizeof sampled - 1);
+    sd_out_write(w->out, sampled, sizeof sampled - 1);
+    put_u8(w, 'T');
+}
+
 int sd_call_stats_write_pstats(const struct sd_call_stats *s, struct sd_out *out)
 {
     struct writing w = { .s = s, .out = out };
@@ -160,6 +172,8 @@ int sd_call_stats_write_pstats(const struct sd_call_stats *s, struct sd_out *out
     put_u8(&w, '{');
     for (size_t i = 0; i < s->n_listed; i++)
         put_function(&w, s->listed[i]);
+    if (s->is_sampled)
+        put_marker(&w);
     put_u8(&w, '0');
 out:
     sd_free(w.names);

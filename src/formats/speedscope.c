@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* speedscope: samples in order of time for speedscope.app, one profile per thread.
+/* speedscope: writes samples in order of time for speedscope.app, one profile per
+ * thread.
  *
  * The shape is py-spy's, key for key, because programs read it: every frame has
  * exactly file, name, line and col (numbers, 0 where there is none: null is against the
@@ -8,8 +9,8 @@
 
 #include "base/encoding/json.h"
 #include "base/mem.h"
-#include "formats/format.h"
 #include "formats/format_frames.h"
+#include "formats/output.h"
 #include "formats/thread_samples.h"
 
 struct writer {
@@ -17,7 +18,7 @@ struct writer {
     const struct sd_stack_style *style;
     struct sd_json j;
     struct sd_frames frames;
-    struct sd_sampled sampled;
+    struct sd_thread_samples sampled;
     uint32_t *path; /* owned; frames from the newest out */
     size_t cap_path;
     bool has_wall;
@@ -27,20 +28,16 @@ static void put_frames(struct writer *w)
 {
     struct sd_json *j = &w->j;
 
-    sd_json_key(j, "shared");
-    sd_json_object(j);
-    sd_json_key(j, "frames");
-    sd_json_array(j);
+    sd_json_key_object(j, "shared");
+    sd_json_key_array(j, "frames");
     for (size_t i = 0; i < w->frames.n; i++) {
-        const struct sd_frame *f = &w->frames.items[i];
+        const struct sd_format_frame *f = &w->frames.items[i];
 
         sd_json_object(j);
         sd_json_key_string(j, "name", f->name);
         sd_json_key_string(j, "file", f->file ? f->file : "");
-        sd_json_key(j, "line");
-        sd_json_uint(j, f->line);
-        sd_json_key(j, "col");
-        sd_json_uint(j, 0);
+        sd_json_key_uint(j, "line", f->line);
+        sd_json_key_uint(j, "col", 0);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -66,12 +63,12 @@ static int put_stack(struct writer *w, uint32_t stack)
     return 0;
 }
 
-static double weight(const struct writer *w, const struct sd_taken *t)
+static double weight(const struct writer *w, const struct sd_timed_sample *t)
 {
     return w->has_wall ? (double)t->wall_ns / 1e9 / (double)t->n : 1;
 }
 
-static int put_samples(struct writer *w, const struct sd_sampled_thread *t)
+static int put_samples(struct writer *w, const struct sd_samples_of_thread *t)
 {
     int rc = 0;
 
@@ -84,7 +81,7 @@ static int put_samples(struct writer *w, const struct sd_sampled_thread *t)
     return rc;
 }
 
-static void put_weights(struct writer *w, const struct sd_sampled_thread *t)
+static void put_weights(struct writer *w, const struct sd_samples_of_thread *t)
 {
     sd_json_key(&w->j, "weights");
     sd_json_array(&w->j);
@@ -94,7 +91,7 @@ static void put_weights(struct writer *w, const struct sd_sampled_thread *t)
     sd_json_end(&w->j);
 }
 
-static double sum_of(const struct writer *w, const struct sd_sampled_thread *t)
+static double sum_of(const struct writer *w, const struct sd_samples_of_thread *t)
 {
     double sum = 0;
 
@@ -103,7 +100,7 @@ static double sum_of(const struct writer *w, const struct sd_sampled_thread *t)
     return sum;
 }
 
-static int put_thread(struct writer *w, const struct sd_sampled_thread *t)
+static int put_thread(struct writer *w, const struct sd_samples_of_thread *t)
 {
     struct sd_buf name = { 0 };
     int rc;
@@ -134,8 +131,7 @@ static int put_all(struct writer *w)
     sd_json_object(j);
     sd_json_key_string(j, "$schema",
                        "https://www.speedscope.app/file-format-schema.json");
-    sd_json_key(j, "profiles");
-    sd_json_array(j);
+    sd_json_key_array(j, "profiles");
     for (size_t i = 0; i < w->sampled.n && rc == 0; i++)
         rc = put_thread(w, &w->sampled.threads[i]);
     sd_json_end(j);
@@ -147,35 +143,39 @@ static int put_all(struct writer *w)
     return rc;
 }
 
-static int write_stacks(const struct sd_profile *p, const char *path,
-                        const struct sd_filter *filter,
-                        const struct sd_stack_style *style, struct sd_out *out)
+static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    struct sd_stack_style in_full = *style;
-    struct writer w = { .p = p, .style = style };
+    const struct sd_profile *p = job->profile;
+    const struct sd_stack_style style = sd_output_style(job);
+    struct sd_stack_style in_full = style;
+    struct writer w = { .p = p, .style = &style };
     int rc;
 
     in_full.has_full_files = true; /* as py-spy does here */
     rc = sd_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
-        rc = sd_sampled_collect(p, path, filter, style, &w.sampled);
+        rc = sd_thread_samples_collect(p, job->from, job->filter, &style, &w.sampled);
     w.has_wall = w.sampled.has_wall;
     if (rc == 0) {
         sd_json_init(&w.j, out, false);
         rc = put_all(&w);
     }
     sd_frames_release(&w.frames);
-    sd_sampled_release(&w.sampled);
+    sd_thread_samples_release(&w.sampled);
     sd_free(w.path);
     return rc;
 }
 
-const struct sd_format sd_format_speedscope = {
+const struct sd_output sd_output_speedscope = {
     .name = "speedscope",
-    .suffix = ".speedscope.json",
+    .suffixes = { ".speedscope.json" },
+    .pyspy_suffix = ".json",
     .summary = "stacks over time, one profile per thread, for speedscope.app",
     .loses =
         "every metric but wall time, when nothing was sampled, sections, readings, "
         "idle samples unless asked for",
-    .write_stacks = write_stacks,
+    .needs = SD_HOLDS_STACKS,
+    .reads_events = true,
+    .folds_paths = true,
+    .write = write,
 };

@@ -7,7 +7,7 @@ TEST(speedscope_has_a_profile_per_thread_and_an_entry_per_sample)
 {
     const struct sd_stack_style style = { .has_processes = true };
     struct sd_out out;
-    const char *text = sd_made_written("speedscope", &style, &out);
+    const char *text = sd_maker_written(&sd_output_speedscope, &style, &out);
 
     CHECK(strstr(text,
                  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
@@ -30,7 +30,7 @@ TEST(speedscope_repeats_idle_samples_when_they_are_asked_for)
 {
     const struct sd_stack_style style = { .has_idle = true, .has_no_lines = true };
     struct sd_out out;
-    const char *text = sd_made_written("speedscope", &style, &out);
+    const char *text = sd_maker_written(&sd_output_speedscope, &style, &out);
 
     CHECK(strstr(text, "\"samples\":[[0,1],[0,1],[0,1],[0,1],[0],[0],[0],[0],[0],[0],"
                        "[0],[0],[0],[0]]"));

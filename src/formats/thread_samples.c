@@ -19,10 +19,10 @@ static int64_t value_of(const struct sd_profile *p, const struct sd_event *e,
     return 0;
 }
 
-static int find_thread(struct sd_sampled *s, struct sd_table *places, sd_track_id track,
-                       struct sd_sampled_thread **out)
+static int find_thread(struct sd_thread_samples *s, struct sd_table *places,
+                       sd_track_id track, struct sd_samples_of_thread **out)
 {
-    struct sd_sampled_thread *threads;
+    struct sd_samples_of_thread *threads;
     uint64_t at;
     int rc;
 
@@ -38,15 +38,15 @@ static int find_thread(struct sd_sampled *s, struct sd_table *places, sd_track_i
     if (rc < 0)
         return rc;
     *out = &threads[s->n++];
-    **out = (struct sd_sampled_thread){ .track = track };
+    **out = (struct sd_samples_of_thread){ .track = track };
     return 0;
 }
 
-static int add(struct sd_sampled *s, struct sd_table *places, sd_track_id track,
-               const struct sd_taken *one)
+static int add(struct sd_thread_samples *s, struct sd_table *places, sd_track_id track,
+               const struct sd_timed_sample *one)
 {
-    struct sd_sampled_thread *t = NULL;
-    struct sd_taken *taken;
+    struct sd_samples_of_thread *t = NULL;
+    struct sd_timed_sample *taken;
     int rc = find_thread(s, places, track, &t);
 
     if (rc < 0)
@@ -59,11 +59,11 @@ static int add(struct sd_sampled *s, struct sd_table *places, sd_track_id track,
     return 0;
 }
 
-static int take(struct sd_sampled *s, struct sd_table *places,
+static int take(struct sd_thread_samples *s, struct sd_table *places,
                 const struct sd_profile *p, const struct sd_event *e)
 {
     int64_t n = value_of(p, e, "samples");
-    struct sd_taken one = {
+    struct sd_timed_sample one = {
         .time_ns = e->to_ns,
         .wall_ns = value_of(p, e, "wall"),
         .cpu_ns = value_of(p, e, "cpu"),
@@ -78,13 +78,13 @@ static int take(struct sd_sampled *s, struct sd_table *places,
 
 static int by_time(const void *pa, const void *pb)
 {
-    const struct sd_taken *a = pa, *b = pb;
+    const struct sd_timed_sample *a = pa, *b = pb;
 
     return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
 /* They are in order already, unless two samplers wrote of one thread. */
-static void put_in_order(struct sd_sampled_thread *t)
+static void put_in_order(struct sd_samples_of_thread *t)
 {
     for (size_t i = 1; i < t->n; i++)
         if (t->taken[i].time_ns < t->taken[i - 1].time_ns) {
@@ -95,8 +95,8 @@ static void put_in_order(struct sd_sampled_thread *t)
 
 static int take_samples(const struct sd_profile *p, const char *path,
                         const struct sd_filter *filter,
-                        const struct sd_stack_style *style, struct sd_sampled *out,
-                        struct sd_table *places)
+                        const struct sd_stack_style *style,
+                        struct sd_thread_samples *out, struct sd_table *places)
 {
     struct sd_events *events = NULL;
     struct sd_event e;
@@ -114,11 +114,11 @@ static int take_samples(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-/* --- Traced calls */
+/* --- Totals of stacks, as of traced calls */
 
 /* By stack, its number in a walk depth first.  A parent has a smaller id than its
  * children, so sizes run up in one pass and numbers down in another. */
-uint64_t *sd_sampled_number_stacks(const struct sd_profile *p)
+uint64_t *sd_thread_samples_number_stacks(const struct sd_profile *p)
 {
     uint64_t *sizes = sd_zalloc((p->n_stacks + 1) * sizeof *sizes);
     uint64_t *numbers = sd_alloc((p->n_stacks + 1) * sizeof *numbers);
@@ -151,22 +151,23 @@ static int64_t amount(const struct sd_stack_totals *t, uint32_t column, size_t i
     return column == NONE ? 0 : t->values[column][i];
 }
 
-static int take_calls(const struct sd_profile *p, struct sd_sampled *out,
-                      struct sd_table *places)
+static int take_totals(const struct sd_profile *p, enum sd_evidence evidence,
+                       struct sd_thread_samples *out, struct sd_table *places)
 {
-    uint32_t time = sd_totals_metric(p, &p->calls, "time");
-    uint32_t cpu = sd_totals_metric(p, &p->calls, "cpu_time");
-    uint64_t *numbers = sd_sampled_number_stacks(p);
+    const struct sd_stack_totals *all = &p->evidence[evidence].stacks;
+    uint32_t time = sd_totals_metric(p, all, sd_evidence_metric(p, evidence));
+    uint32_t cpu = sd_totals_metric(p, all, "cpu_time");
+    uint64_t *numbers = sd_thread_samples_number_stacks(p);
     int rc = numbers ? 0 : sd_no_memory();
 
     out->has_wall = time != NONE;
     out->has_cpu = cpu != NONE;
-    for (size_t i = 0; i < p->calls.n && rc == 0; i++) {
-        const struct sd_sample_total *t = &p->calls.items[i];
-        struct sd_taken one = { .wall_ns = amount(&p->calls, time, i),
-                                .cpu_ns = amount(&p->calls, cpu, i),
-                                .stack = t->stack.at,
-                                .n = 1 };
+    for (size_t i = 0; i < all->n && rc == 0; i++) {
+        const struct sd_sample_total *t = &all->items[i];
+        struct sd_timed_sample one = { .wall_ns = amount(all, time, i),
+                                       .cpu_ns = amount(all, cpu, i),
+                                       .stack = t->stack.at,
+                                       .n = 1 };
 
         if (one.stack == NONE || one.wall_ns == 0)
             continue;
@@ -177,7 +178,7 @@ static int take_calls(const struct sd_profile *p, struct sd_sampled *out,
     return rc;
 }
 
-static void follow_each_other(struct sd_sampled_thread *t)
+static void follow_each_other(struct sd_samples_of_thread *t)
 {
     int64_t now = 0;
 
@@ -187,32 +188,34 @@ static void follow_each_other(struct sd_sampled_thread *t)
     }
 }
 
-int sd_sampled_collect(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter,
-                       const struct sd_stack_style *style, struct sd_sampled *out)
+int sd_thread_samples_collect(const struct sd_profile *p, const char *path,
+                              const struct sd_filter *filter,
+                              const struct sd_stack_style *style,
+                              struct sd_thread_samples *out)
 {
-    bool is_of_calls = sd_profile_totals(p, style->metric) == &p->calls;
+    enum sd_evidence evidence = sd_profile_evidence(p, style->metric);
+    bool has_totals = evidence != SD_SAMPLES; /* and no times */
     struct sd_table places = { 0 };
     int rc;
 
-    *out = (struct sd_sampled){ 0 };
-    rc = is_of_calls ? take_calls(p, out, &places)
-                     : take_samples(p, path, filter, style, out, &places);
+    *out = (struct sd_thread_samples){ 0 };
+    rc = has_totals ? take_totals(p, evidence, out, &places)
+                    : take_samples(p, path, filter, style, out, &places);
     for (size_t i = 0; i < out->n; i++) {
         put_in_order(&out->threads[i]);
-        if (is_of_calls)
+        if (has_totals)
             follow_each_other(&out->threads[i]);
     }
     sd_table_release(&places);
     if (rc < 0)
-        sd_sampled_release(out);
+        sd_thread_samples_release(out);
     return rc;
 }
 
-void sd_sampled_release(struct sd_sampled *s)
+void sd_thread_samples_release(struct sd_thread_samples *s)
 {
     for (size_t i = 0; i < s->n; i++)
         sd_free(s->threads[i].taken);
     sd_free(s->threads);
-    *s = (struct sd_sampled){ 0 };
+    *s = (struct sd_thread_samples){ 0 };
 }

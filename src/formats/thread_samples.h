@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_SAMPLED_H
-#define SD_FORMATS_SAMPLED_H
-/* sampled: the samples of each thread in order of time, for formats that write threads
- * one after the other while a capture has them mixed.  32 bytes a record.
+#ifndef SD_FORMATS_THREAD_SAMPLES_H
+#define SD_FORMATS_THREAD_SAMPLES_H
+/* thread_samples: gives the samples of each thread in order of time, for formats that
+ * write threads one after the other while a capture has them mixed. 32 bytes a record.
  *
  * Traced calls are added up along their stacks, so when each of them was is not known:
  * they come as samples of their own time one after the other, depth first, as if every
@@ -10,7 +10,7 @@
 #include "formats/stack_style.h"
 #include "profile/events.h"
 
-struct sd_taken {
+struct sd_timed_sample {
     uint64_t time_ns; /* when the record was written: the end of what it stands for */
     int64_t wall_ns;  /* how long that was; 0: not known */
     int64_t cpu_ns;
@@ -20,25 +20,26 @@ struct sd_taken {
 /* More than 100 ms at 100 kHz; what a lying file can make a format repeat. */
 enum { SD_TAKEN_MOST = 20000 };
 
-struct sd_sampled_thread {
+struct sd_samples_of_thread {
     sd_track_id track;
-    struct sd_taken *taken; /* owned; in order of time */
+    struct sd_timed_sample *taken; /* owned; in order of time */
     size_t n, cap;
 };
 
-struct sd_sampled {                    /* all zero is a released one */
-    struct sd_sampled_thread *threads; /* owned; in order of first appearance */
+struct sd_thread_samples {                /* all zero is a released one */
+    struct sd_samples_of_thread *threads; /* owned; in order of first appearance */
     size_t n, cap;
     bool has_wall, has_cpu; /* known of them */
 };
 
 /* Those that the style wants, with at least one frame. */
-int sd_sampled_collect(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter,
-                       const struct sd_stack_style *style, struct sd_sampled *out);
-void sd_sampled_release(struct sd_sampled *s);
+int sd_thread_samples_collect(const struct sd_profile *p, const char *path,
+                              const struct sd_filter *filter,
+                              const struct sd_stack_style *style,
+                              struct sd_thread_samples *out);
+void sd_thread_samples_release(struct sd_thread_samples *s);
 
 /* By stack: its number in a walk depth first, in which those of traced calls come;
  * freed by the caller, NULL without memory. */
-uint64_t *sd_sampled_number_stacks(const struct sd_profile *p);
+uint64_t *sd_thread_samples_number_stacks(const struct sd_profile *p);
 #endif

@@ -49,8 +49,7 @@ static void make_site(struct sd_trace_calls *t, sd_site_id id)
     sd_json_key_string(&j, "cat", site->is_native ? "native" : "python");
     sd_json_key_string(&j, "ph", "X");
     t->sites[id.at].n_first = (uint32_t)made.pending.n;
-    sd_json_key(&j, "args");
-    sd_json_object(&j);
+    sd_json_key_object(&j, "args");
     if (site->file)
         sd_json_key_string(&j, "filename", site->file);
     if (site->line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_TRACE_CALLS_H
 #define SD_FORMATS_TRACE_CALLS_H
-/* trace_calls: calls over time as complete events (X) of a Chrome trace.
+/* trace_calls: writes calls over time as complete events (X) of a Chrome trace.
  *
  * There may be a hundred million of them, of a few thousand functions in a few threads,
  * so all of an event that is always the same is made once: writing one is copying three

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capture: captures read from C: every section with its totals, over all tracks. */
+/* lib_capture: reads captures for C programs: every section with its totals, over all
+ * tracks. */
 #include "sonde.h"
 
 #include <string.h>

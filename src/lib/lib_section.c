@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* section: sections of <sonde.h>: each thread has a stack of open ones.
+/* lib_section: begins and ends sections for <sonde.h>: each thread has a stack of open
+ * ones.
  *
  * Slots of the stack are made when first needed, kept for the next section of the same
  * depth, and freed with their thread.  A slot holds a copy of the name: the caller's

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_H
-#define SD_PROCESS_MACHINE_H
-/* machine: what this machine can do at best: arithmetic a second, by type of number,
- * and bytes a second from each level of memory.
+#ifndef SD_MACHINE_MACHINE_H
+#define SD_MACHINE_MACHINE_H
+/* machine: the best that this machine can do: arithmetic per second for each number
+ * type, and bytes per second from each level of memory.
  *
  * Data sheets tell the peak of a processor that is alone in its box; in a virtual
  * machine, in a container or with few memory channels it is another.  So it is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_BEST_H
-#define SD_PROCESS_MACHINE_BEST_H
-/* machine_best: the best of many rounds that is to be trusted.
+#ifndef SD_MACHINE_MACHINE_BEST_H
+#define SD_MACHINE_MACHINE_BEST_H
+/* machine_best: picks the best of many rounds that can be trusted.
  *
  * Nearly all that disturbs a round makes it slower, so the best one counts; but the
  * clock of CPU time is wrong now and then on a busy virtual machine, and a round too

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured is kept in the user's cache, one line for each figure, for people
- * as well.  A home may be shared by many machines, and the number of usable cores may
- * change with each start: every machine and number has a file of its own. */
+/* machine_cache: stores what was measured in the user's cache, one line for each
+ * figure, readable for people too.  A home may be shared by many machines, and the
+ * number of usable cores may change with each start: every machine and number has a
+ * file of its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,7 +160,8 @@ int sd_machine_keep(const struct sd_machine *m)
     int fd = -1, rc;
 
     if (!find_path(m, true, path, sizeof path))
-        return sd_fail(SD_EABSENT, "there is no HOME to keep the figures in");
+        return sd_fail(SD_EABSENT,
+                       "HOME is not set, so the measured speeds cannot be saved");
     sd_machine_write(m, &text);
     rc = text.bad ? sd_no_memory()
                   : sd_file_create_beside(path, SD_CREATE_OVER, &beside, &fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_IDENTITY_H
-#define SD_PROCESS_MACHINE_IDENTITY_H
-/* machine_identity: which machine this is, and which of its cores may be used
+#ifndef SD_MACHINE_MACHINE_IDENTITY_H
+#define SD_MACHINE_MACHINE_IDENTITY_H
+/* machine_identity: identifies this machine and the cores that may be used
  * (sd_machine_identify, in machine.h). */
 enum { SD_MACHINE_CORES = 1024 };
 

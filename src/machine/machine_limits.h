@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_LIMITS_H
-#define SD_PROCESS_MACHINE_LIMITS_H
-/* machine_limits: what the control groups leave this process of the machine.
+#ifndef SD_MACHINE_MACHINE_LIMITS_H
+#define SD_MACHINE_MACHINE_LIMITS_H
+/* machine_limits: the CPU and memory limits that control groups put on this process.
  *
  * A limit holds for the group and for all groups in it, so the own group and those
  * around it are asked, and the least counts.  Both kinds of groups are known: cgroup 2,

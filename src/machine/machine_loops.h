@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_LOOPS_H
-#define SD_PROCESS_MACHINE_LOOPS_H
-/* machine_loops: the loops that are timed.  Each processor has its best; which one it
- * has is asked of it when the program runs. */
+#ifndef SD_MACHINE_MACHINE_LOOPS_H
+#define SD_MACHINE_MACHINE_LOOPS_H
+/* machine_loops: the loops that machine_measure times.  Each processor has its best;
+ * which one it has is asked of it when the program runs. */
 #include "machine/machine.h"
 
 /* Runs `rounds` of it; *sink takes what the compiler must not leave out. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* machine_measure: runs the loops on one core and on all, round by round, until the
+ * best results agree. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -264,8 +266,8 @@ static int measure(struct measuring *g, struct sd_machine *m)
     m->measured_at = (uint64_t)time(NULL);
     return sd_machine_is_whole(m)
                ? 0
-               : sd_fail(SD_EIO, "the clock of CPU time stands still here: what this "
-                                 "machine can do is not known");
+               : sd_fail(SD_EIO, "cannot measure the peak of this machine: its "
+                                 "CPU-time clock does not advance as it should");
 }
 
 int sd_machine_measure(struct sd_machine *m)

@@ -243,9 +243,9 @@ int sd_memory_take(struct sd_machine_memory *m)
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED)
-        return sd_fail_errno(errno,
-                             "cannot take the %s that are read to measure memory",
-                             sd_text_bytes(size, (int64_t)m->n_bytes));
+        return sd_fail_errno(
+            errno, "cannot allocate the %s needed to measure memory bandwidth",
+            sd_text_bytes(size, (int64_t)m->n_bytes));
     madvise(p, m->n_bytes, MADV_HUGEPAGE); /* where there are any: fewer misses of the
                                               TLB */
     m->pages = p;

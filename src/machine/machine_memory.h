@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_MEMORY_H
-#define SD_PROCESS_MACHINE_MEMORY_H
-/* machine_memory: how much each core must read so that it comes from one level of
- * memory and no other, and the pages that it reads.
+#ifndef SD_MACHINE_MACHINE_MEMORY_H
+#define SD_MACHINE_MACHINE_MEMORY_H
+/* machine_memory: works out how much each core must read so that it comes from one
+ * level of memory and no other, and allocates it.
  *
  * From L1 and L2 half of the level is read (the other half may be others'), shared
  * with the cores that have it in common; from L3 as much as L2 holds, too, so that it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_PROCESSOR_H
-#define SD_PROCESS_MACHINE_PROCESSOR_H
-/* machine_processor: what the machine calls its processor.
+#ifndef SD_MACHINE_MACHINE_PROCESSOR_H
+#define SD_MACHINE_MACHINE_PROCESSOR_H
+/* machine_processor: reads the name of the processor.
  *
  * Times are compared only with the peak of the processor that took them, by this name:
  * whoever notes it and whoever looks for it ask here. */

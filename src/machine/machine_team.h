@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_TEAM_H
-#define SD_PROCESS_MACHINE_TEAM_H
-/* machine_team: a thread on each core, which do the same at the same time, again and
+#ifndef SD_MACHINE_MACHINE_TEAM_H
+#define SD_MACHINE_MACHINE_TEAM_H
+/* machine_team: runs the same job on a thread per core at the same time, again and
  * again.  Between two jobs they sleep. */
 #include <pthread.h>
 #include <stdbool.h>

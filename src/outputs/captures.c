@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/load.h"
+#include "outputs/captures.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,9 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/losses.h"
-#include "cli/progress.h"
-#include "cli/say.h"
+#include "outputs/inputs.h"
 
 enum { STDIN_STEP = 1 << 20 };
 
@@ -38,7 +36,7 @@ static int copy_stdin(int to)
 
 /* What comes through a pipe is kept in memory and takes the pipe's place: whoever asks
  * what it is, and then reads it, finds a file. */
-int sd_load_stdin(void)
+int sd_stdin_keep(void)
 {
     struct stat st;
     int fd, rc;
@@ -47,10 +45,10 @@ int sd_load_stdin(void)
         return 0;
     fd = memfd_create("stdin", MFD_CLOEXEC);
     if (fd < 0)
-        return sd_fail_errno(errno, "cannot keep stdin");
+        return sd_fail_errno(errno, "cannot copy stdin into memory");
     rc = copy_stdin(fd);
     if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
-        rc = sd_fail_errno(errno, "cannot keep stdin");
+        rc = sd_fail_errno(errno, "cannot copy stdin into memory");
     close(fd);
     return rc;
 }
@@ -64,7 +62,7 @@ struct origin {
 static int open_reader(const struct origin *o, struct sd_reader **out)
 {
     bool is_stdin = strcmp(o->file, "-") == 0;
-    int rc = is_stdin ? sd_load_stdin() : 0;
+    int rc = is_stdin ? sd_stdin_keep() : 0;
 
     *out = NULL;
     if (rc == 0)
@@ -88,9 +86,7 @@ struct recording {
 };
 
 struct loading {
-    const struct sd_command *c;
-    const struct sd_filter *filter;
-    bool is_quiet;    /* the caller says what is missing */
+    const struct sd_loader *how;
     uint64_t n_unfit; /* definitions that are said not to have fitted */
     struct sd_profile *into;
     struct recording *known; /* owned */
@@ -128,11 +124,11 @@ static int take(struct loading *l, struct sd_profile *take_p, const char *file)
     const struct recording *same = find_same(l, take_p);
     int rc = 0;
 
-    if (!l->is_quiet)
-        sd_losses_say(file, take_p, SD_LOSSES_ALL);
+    sd_remark_losses(l->how->remarks, file, take_p, l->how->losses);
     l->n_unfit += sd_loss_amount(take_p, SD_LOSS_MEMORY);
     if (same) {
-        sd_say("%s: the same recording as %s, counted once", file, same->file);
+        sd_remark(l->how->remarks, "%s: the same recording as %s, counted once", file,
+                  same->file);
         sd_profile_free(take_p);
         return 0;
     }
@@ -149,13 +145,15 @@ static int take(struct loading *l, struct sd_profile *take_p, const char *file)
 
 static int load_one(struct loading *l, const char *file, struct sd_reader *reader)
 {
+    const struct sd_load_watch *watch = l->how->watch;
     struct sd_profile *p = NULL;
-    struct sd_progress progress;
     int rc;
 
-    sd_progress_begin(&progress, l->c, reader, file);
-    rc = sd_profile_load_reader(reader, l->filter, &p);
-    sd_progress_end(&progress);
+    if (watch)
+        watch->begin(watch->of, reader, file);
+    rc = sd_profile_load_reader(reader, l->how->filter, &p);
+    if (watch)
+        watch->end(watch->of);
     return rc < 0 ? rc : take(l, p, file);
 }
 
@@ -179,13 +177,14 @@ static int load_file(struct loading *l, const char *file)
 }
 
 /* Each may fit by itself and all of them together not. */
-static void say_unfit(const struct loading *l)
+static void remark_unfit(const struct loading *l)
 {
     uint64_t n = l->into ? sd_loss_amount(l->into, SD_LOSS_MEMORY) : 0;
     char text[SD_TEXT_MAX];
 
     if (n > l->n_unfit)
-        sd_say(
+        sd_remark(
+            l->how->remarks,
             "all captures together: %s more definitions did not fit into memory; their "
             "events are under \"[too many names]\" or left out",
             sd_text_count(text, (int64_t)(n - l->n_unfit)));
@@ -193,7 +192,7 @@ static void say_unfit(const struct loading *l)
 
 static int finish(struct loading *l, int rc, struct sd_profile **out)
 {
-    say_unfit(l);
+    remark_unfit(l);
     if (rc < 0) {
         sd_profile_free(l->into);
         l->into = NULL;
@@ -203,50 +202,66 @@ static int finish(struct loading *l, int rc, struct sd_profile **out)
     return rc;
 }
 
-int sd_load_one(const struct sd_command *c, const char *file, struct sd_profile **out)
+int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
+                     struct sd_profile **out)
 {
-    struct loading l = { .c = c };
-
-    return finish(&l, load_file(&l, file), out);
-}
-
-int sd_load_back(const struct sd_command *c, const char *file, struct sd_profile **out)
-{
-    struct loading l = { .c = c, .is_quiet = true };
-
-    return finish(&l, load_file(&l, file), out);
-}
-
-int sd_load(const struct sd_command *c, size_t n, char *const *files,
-            const struct sd_filter *filter, struct sd_profile **out)
-{
-    struct loading l = { .c = c, .filter = filter };
+    struct loading l = { .how = how };
     int rc = 0;
 
-    *out = NULL;
-    if (n == 0)
-        return sd_fail(SD_EUSAGE, "%s wants a capture: sonde %s train.sonde",
-                       c->verb->name, c->verb->name);
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = load_file(&l, files[i]);
     return finish(&l, rc, out);
 }
 
+static int load(const struct sd_loader *how, char *const *files, size_t n,
+                struct sd_contents *into)
+{
+    return sd_captures_load(how, files, n, &into->profile);
+}
+
+static bool recognises(const char *path, const void *head, size_t n)
+{
+    (void)head;
+    (void)n;
+    return sd_text_ends(path, ".sonde");
+}
+
+const struct sd_input sd_input_capture = {
+    .name = "capture",
+    .title = "a capture",
+    .has = "all that was recorded",
+    .gives = SD_HOLDS_EVENTS | SD_HOLDS_STACKS | SD_HOLDS_CALLS | SD_HOLDS_LINES |
+             SD_HOLDS_READINGS | SD_HOLDS_SECTIONS | SD_HOLDS_MODEL,
+    .recognises = recognises,
+    .load = load,
+};
+
+/* The capture itself: it is recorded, not made of another file. */
+const struct sd_output sd_output_sonde = {
+    .name = "sonde",
+    .suffixes = { ".sonde" },
+    .summary = "the capture itself",
+    .loses = "nothing",
+    .needs = SD_HOLDS_EVENTS,
+};
+
 /* --- Every capture of every file, into one file */
 
 /* What is missing of calls is known only when all of it is read. */
-static int say_losses(const char *file, struct sd_reader *reader)
+static int remark_losses(const struct sd_loader *how, const char *file,
+                         struct sd_reader *reader)
 {
     struct sd_profile *p = NULL;
     int rc = sd_profile_load_reader(reader, NULL, &p);
 
     if (rc == 0)
-        sd_losses_say(file, p, SD_LOSSES_ALL & ~SD_LOSS_BIT(MEMORY));
+        sd_remark_losses(how->remarks, file, p, how->losses & ~SD_LOSS_BIT(MEMORY));
     sd_profile_free(p);
     return rc;
 }
 
-static int copy_file(struct sd_merged *to, const char *file)
+static int copy_file(const struct sd_loader *how, struct sd_capture_merge *to,
+                     const char *file)
 {
     struct origin from = { .file = file };
     bool goes_on = true, is_new;
@@ -257,11 +272,13 @@ static int copy_file(struct sd_merged *to, const char *file)
 
         rc = open_reader(&from, &reader);
         if (rc == 0)
-            rc = sd_merged_add(to, reader, &is_new);
+            rc = sd_capture_merge_add(to, reader, &is_new);
         if (rc == 0)
-            rc = say_losses(file, reader);
+            rc = remark_losses(how, file, reader);
         if (rc == 0 && !is_new)
-            sd_say("%s: a recording that is there already, kept once", file);
+            sd_remark(how->remarks,
+                      "%s: this recording is already included, so it is kept once",
+                      file);
         if (rc == 0)
             goes_on = go_on(&from, reader);
         sd_reader_free(reader);
@@ -269,11 +286,12 @@ static int copy_file(struct sd_merged *to, const char *file)
     return rc;
 }
 
-int sd_load_into(struct sd_merged *to, size_t n, char *const *files)
+int sd_captures_copy(const struct sd_loader *how, char *const *files, size_t n,
+                     struct sd_capture_merge *to)
 {
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = copy_file(to, files[i]);
+        rc = copy_file(how, to, files[i]);
     return rc;
 }

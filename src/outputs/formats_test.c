@@ -1,53 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/format.h"
+#include "outputs/outputs.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/test.h"
-#include "profile/profile_testing.h"
+#include "formats/stacks_testing.h"
 
 #define HOSTILE "=1\033[2J,\"<script>\xe2\x80\xae\xff"
 
-static struct sd_profile *make(struct sd_made *m)
+static struct sd_profile *make(struct sd_maker *m)
 {
     uint32_t process, thread, site, cpu, rss, of_span, of_point;
 
-    sd_made_begin(m);
-    sd_made_chunk(m, 1, 1);
-    sd_made_meta(m, "command", HOSTILE);
-    sd_made_note(m, SD_NOTE_REFUSAL, HOSTILE);
-    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, HOSTILE);
-    thread = sd_made_track(m, SD_TRACK_THREAD, process, 8, NULL);
-    site = sd_made_site(m, 0, HOSTILE);
-    cpu = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
-    of_span = sd_made_shape(m, &cpu, 1);
-    cpu = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_COUNTER);
-    rss = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
-    of_point = sd_made_shape(m, (uint32_t[]){ cpu, rss }, 2);
-    sd_made_span_with(m, site, thread, 1000, 1500000002, of_span, (int64_t[]){ 42 }, 1,
-                      SD_SPAN_RAISED);
-    sd_made_point(m, process, of_point, 5, (int64_t[]){ 3, SD_VALUE_NONE }, 2);
-    sd_made_point(m, process, of_point, 6, (int64_t[]){ 4, 4096 }, 2);
-    sd_made_open(m, site, thread, 9, 7);
-    sd_made_end(m, 0);
-    return sd_made_load(m, NULL);
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
+    sd_maker_meta(m, "command", HOSTILE);
+    sd_maker_note(m, SD_NOTE_REFUSAL, HOSTILE);
+    process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, HOSTILE);
+    thread = sd_maker_track(m, SD_TRACK_THREAD, process, 8, NULL);
+    site = sd_maker_site(m, 0, HOSTILE);
+    cpu = sd_maker_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    of_span = sd_maker_shape(m, &cpu, 1);
+    cpu = sd_maker_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_COUNTER);
+    rss = sd_maker_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    of_point = sd_maker_shape(m, (uint32_t[]){ cpu, rss }, 2);
+    sd_maker_span_with(m, site, thread, 1000, 1500000002, of_span, (int64_t[]){ 42 }, 1,
+                       SD_SPAN_RAISED);
+    sd_maker_point(m, process, of_point, 5, (int64_t[]){ 3, SD_VALUE_NONE }, 2);
+    sd_maker_point(m, process, of_point, 6, (int64_t[]){ 4, 4096 }, 2);
+    sd_maker_open(m, site, thread, 9, 7);
+    sd_maker_end(m, 0);
+    return sd_maker_load(m, NULL);
 }
 
-static const char *written(const char *name, struct sd_made *m, struct sd_out *out)
+static const char *written(const char *name, struct sd_maker *m, struct sd_out *out)
 {
     struct sd_profile *p = make(m);
-    const struct sd_format *f = sd_format_named(name);
+    const struct sd_output *o = sd_output_named(name);
+    const struct sd_output_job job = { .from = sd_maker_save(m),
+                                       .to = "-",
+                                       .profile = p };
 
     sd_out_to_memory(out);
-    CHECK(f && sd_format_write(f, p, sd_made_save(m), NULL, NULL, out) == 0);
+    CHECK(o && sd_output_write(o, &job, out) == 0);
     sd_profile_free(p);
     return sd_buf_string(&out->pending);
 }
 
 TEST(csv_format_has_a_row_per_event_and_a_column_per_metric)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_out out;
 
     CHECK(strcmp(written("csv", &m, &out),
@@ -59,12 +62,12 @@ TEST(csv_format_has_a_row_per_event_and_a_column_per_metric)
                  "unfinished,7,8,\"'=1\\x1b[2J,\"\"<script>\\u202e\\xff\","
                  "0.000000007,1.500000002,,\r\n") == 0);
     sd_out_release(&out);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(json_format_carries_everything)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_out out;
     const char *text = written("json", &m, &out);
 
@@ -77,37 +80,45 @@ TEST(json_format_carries_everything)
     CHECK(strstr(text, "\"key\":\"command\""));
     CHECK(!strstr(text, "<script") && !strchr(text, '\033'));
     sd_out_release(&out);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
-TEST(formats_are_found_by_name_and_suffix)
+static bool is_format(const struct sd_output *o)
 {
-    CHECK(sd_format_for("a.b.CSV") == sd_format_named("csv"));
-    CHECK(sd_format_for("x.json") == sd_format_named("json"));
-    CHECK(!sd_format_for("json") && !sd_format_named("xml"));
-    for (size_t i = 0; sd_formats[i]; i++) {
-        CHECK(sd_formats[i]->loses && sd_formats[i]->summary);
-        CHECK(!sd_formats[i]->write == !!sd_formats[i]->write_stacks); /* one of them */
-    }
+    return o->folds_paths || (o->write && o->needs & SD_HOLDS_EVENTS);
 }
 
-TEST(formats_survive_every_allocation_that_fails)
+/* Of a capture with events and stacks. */
+static void write_without_memory(struct sd_maker *m, const struct sd_stack_style *style)
 {
-    struct sd_made m;
-    struct sd_profile *p = make(&m);
+    struct sd_profile *p = sd_maker_load(m, NULL);
+    const struct sd_output_job job = {
+        .from = sd_maker_save(m), .to = "x.svg", .profile = p, .style = style
+    };
 
-    sd_made_save(&m);
-    for (size_t i = 0; sd_formats[i]; i++)
+    for (size_t i = 0; sd_outputs[i]; i++)
         EACH_FAILURE(nth)
         {
             struct sd_out out;
-            int rc;
+            int rc = 0;
 
             sd_out_to_memory(&out);
-            rc = sd_format_write(sd_formats[i], p, m.path, NULL, NULL, &out);
+            if (is_format(sd_outputs[i]))
+                rc = sd_output_write(sd_outputs[i], &job, &out);
             CHECK(rc == 0 || rc == SD_ENOMEM);
             sd_out_release(&out);
         }
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(m);
+}
+
+TEST(formats_survive_every_allocation_that_fails)
+{
+    const struct sd_stack_style style = { .has_idle = true, .has_threads = true };
+    struct sd_maker m;
+
+    sd_profile_free(make(&m));
+    write_without_memory(&m, NULL);
+    sd_maker_stacks(&m);
+    write_without_memory(&m, &style);
 }

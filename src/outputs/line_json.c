@@ -36,8 +36,7 @@ void sd_line_json_begin(struct sd_json *j, const struct sd_line_json *f)
     put_int(j, "time_ns", f->time_ns);
     if (f->tracing_ns != SD_LINE_NONE)
         put_int(j, "tracing_ns", f->tracing_ns);
-    sd_json_key(j, "lines");
-    sd_json_array(j);
+    sd_json_key_array(j, "lines");
 }
 
 void sd_line_json_row(struct sd_json *j, int64_t line,

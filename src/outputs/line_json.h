@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_LINE_JSON_H
-#define SD_CLI_LINE_JSON_H
-/* line_json: functions and their lines as JSON, those of a capture as those of a file
- * of line_profiler, which knows less of each. */
+#ifndef SD_OUTPUTS_LINE_JSON_H
+#define SD_OUTPUTS_LINE_JSON_H
+/* line_json: writes functions and their lines as JSON, from a capture or from a file of
+ * line_profiler, which has less of each. */
 #include <stddef.h>
 #include <stdint.h>
 

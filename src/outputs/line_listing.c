@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/lined.h"
+#include "outputs/line_listing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,32 +7,33 @@
 #include <sys/stat.h>
 
 #include "analyse/line_list.h"
-#include "base/error.h"
 #include "base/encoding/json.h"
+#include "base/error.h"
 #include "base/mark.h"
 #include "capture/line_cell.h"
 #include "outputs/line_json.h"
-#include "cli/say.h"
-#include "cli/tables.h"
+#include "outputs/remarks.h"
+#include "outputs/tables.h"
 #include "profile/lines/line_stats.h"
 #include "report/text/line_text.h"
 #include "report/text/line_view.h"
 #include "report/text/memory_text.h"
 
-int sd_lined_unit(const char *typed, double *unit_s)
+int sd_line_list_unit(const char *typed, double *unit_s)
 {
     char *end;
 
     *unit_s = strtod(typed, &end);
     if (end == typed || *end || !isfinite(*unit_s) || *unit_s <= 0)
-        return sd_fail(SD_EUSAGE, "--unit %s: it is a number of seconds, such as 1e-6",
+        return sd_fail(SD_EUSAGE,
+                       "--unit takes a number of seconds, such as 1e-6, not \"%s\"",
                        typed);
     return 0;
 }
 
 /* --- JSON */
 
-static void put_function(struct sd_json *j, const struct sd_lined_function *f)
+static void put_function(struct sd_json *j, const struct sd_line_list_function *f)
 {
     sd_line_json_begin(j, &(struct sd_line_json){ .file = f->file,
                                                   .name = f->name,
@@ -46,14 +47,13 @@ static void put_function(struct sd_json *j, const struct sd_lined_function *f)
     sd_line_json_end(j);
 }
 
-static void put_json(struct sd_out *out, const struct sd_lined *l)
+static void put_json(struct sd_out *out, const struct sd_line_list *l)
 {
     struct sd_json j;
 
     sd_json_init(&j, out, true);
     sd_json_object(&j);
-    sd_json_key(&j, "functions");
-    sd_json_array(&j);
+    sd_json_key_array(&j, "functions");
     for (size_t i = 0; i < l->n; i++)
         put_function(&j, &l->functions[i]);
     sd_json_end(&j);
@@ -63,20 +63,20 @@ static void put_json(struct sd_out *out, const struct sd_lined *l)
 
 /* --- Text */
 
-static int put_time(const struct sd_lined *l, const struct sd_lined_wish *wish,
-                    struct sd_out *out)
+static int put_time(const struct sd_line_list *l,
+                    const struct sd_line_list_request *request, struct sd_out *out)
 {
-    const struct sd_line_text_wish text = {
-        .unit = wish->unit_s,
-        .skips_zeros = wish->skips_zero,
-        .has_summary = wish->has_summary,
-        .is_sorted = wish->is_sorted,
+    const struct sd_line_text_request text = {
+        .unit = request->unit_s,
+        .skips_zeros = request->skips_zero,
+        .has_summary = request->has_summary,
+        .is_sorted = request->is_sorted,
     };
     struct sd_line_stats stats;
     int rc;
 
     sd_line_stats_init(&stats);
-    rc = sd_lined_stats(l, SD_TWINS_APART, &stats);
+    rc = sd_line_list_stats(l, SD_TWINS_APART, &stats);
     if (rc == 0)
         rc = sd_report_lines(&stats, &text, out);
     sd_line_stats_release(&stats);
@@ -122,7 +122,8 @@ static bool has_changed(const struct sd_profile *p, const char *file)
     return stat(file, &st) == 0 && changed_ns(&st) > p->real_zero_ns;
 }
 
-static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
+static void remark_changed(const struct sd_profile *p, const struct sd_line_list *l,
+                           const struct sd_remarks *remarks)
 {
     for (size_t i = 0; i < l->n; i++) {
         const char *file = l->functions[i].file;
@@ -130,39 +131,40 @@ static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
         if ((i > 0 && strcmp(file, l->functions[i - 1].file) == 0) ||
             !has_changed(p, file))
             continue;
-        sd_say("%s has changed since it was run: numbers and source may not belong "
-               "together",
-               file);
+        sd_remark(remarks,
+                  "%s has changed since it was run: numbers and source may not belong "
+                  "together",
+                  file);
     }
 }
 
 /* All lines, and then those that were asked for: what is rare in one order is first in
  * another. */
-static int list_lines(const struct sd_lined *l, const struct sd_lined_wish *wish,
-                      struct sd_view *v)
+static int list_lines(const struct sd_line_list *l,
+                      const struct sd_line_list_request *request, struct sd_view *v)
 {
-    const struct sd_tables_wish *t = wish->tables;
+    const struct sd_view_request *t = request->tables;
     int rc;
 
     if (!t || (!t->sort && !t->rows && t->fraction <= 0))
-        return sd_line_view_hottest(l, wish->rows, v);
+        return sd_line_view_hottest(l, request->rows, v);
     rc = sd_line_view_hottest(l, 0, v);
     if (rc == 0 && t->rows)
         rc = sd_view_table_match(v, &v->tables[0], t->rows);
     return rc == 0 ? sd_tables_order(v, t) : rc;
 }
 
-static int put_hottest(const struct sd_lined *l, const struct sd_lined_wish *wish,
-                       struct sd_out *out)
+static int put_hottest(const struct sd_line_list *l,
+                       const struct sd_line_list_request *request, struct sd_out *out)
 {
     struct sd_view v = { 0 };
     struct sd_json j;
-    int rc = list_lines(l, wish, &v);
+    int rc = list_lines(l, request, &v);
 
-    if (rc == 0 && wish->form == SD_LINE_CSV)
+    if (rc == 0 && request->form == SD_TABLE_CSV)
         sd_report_table_csv(out, &v.tables[0]);
-    else if (rc == 0 && wish->form == SD_LINE_TEXT)
-        sd_report_table_text(out, &v.tables[0], &wish->style);
+    else if (rc == 0 && request->form == SD_TABLE_TEXT)
+        sd_report_table_text(out, &v.tables[0], &request->style);
     else if (rc == 0) {
         sd_json_init(&j, out, true);
         sd_json_object(&j);
@@ -174,57 +176,59 @@ static int put_hottest(const struct sd_lined *l, const struct sd_lined_wish *wis
     return rc;
 }
 
-static int put_text(const struct sd_lined *l, const struct sd_lined_wish *wish,
-                    struct sd_out *out)
+static int put_text(const struct sd_line_list *l,
+                    const struct sd_line_list_request *request, struct sd_out *out)
 {
-    switch (wish->layout) {
-    case SD_LINED_TIME:
-        return put_time(l, wish, out);
-    case SD_LINED_MEMORY:
-        return sd_report_line_memory(l, wish->precision, out);
-    case SD_LINED_COMBINED:
-        return sd_report_lines_combined(l, &wish->style, out);
-    case SD_LINED_HOTTEST:
+    switch (request->layout) {
+    case SD_LINE_LIST_TIME:
+        return put_time(l, request, out);
+    case SD_LINE_LIST_MEMORY:
+        return sd_report_line_memory(l, request->precision, out);
+    case SD_LINE_LIST_COMBINED:
+        return sd_report_lines_combined(l, &request->style, out);
+    case SD_LINE_LIST_HOTTEST:
         break;
     }
-    return put_hottest(l, wish, out);
+    return put_hottest(l, request, out);
 }
 
 /* The interpreter keeps the name of a script as it was typed, and memory_profiler shows
  * that. */
-static void show_as_typed(struct sd_lined *l, const struct sd_lined_wish *wish)
+static void show_as_typed(struct sd_line_list *l,
+                          const struct sd_line_list_request *request)
 {
     struct stat typed, file;
 
-    for (int w = 0; w < wish->n_words; w++) {
-        if (stat(wish->words[w], &typed) < 0 || !S_ISREG(typed.st_mode))
+    for (int w = 0; w < request->n_words; w++) {
+        if (stat(request->words[w], &typed) < 0 || !S_ISREG(typed.st_mode))
             continue;
         for (size_t i = 0; i < l->n; i++)
             if (!l->functions[i].shown && stat(l->functions[i].file, &file) == 0 &&
                 file.st_dev == typed.st_dev && file.st_ino == typed.st_ino)
-                l->functions[i].shown = wish->words[w];
+                l->functions[i].shown = request->words[w];
     }
 }
 
-int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
-                 struct sd_out *out)
+int sd_line_list_put(const struct sd_profile *p,
+                     const struct sd_line_list_request *request, struct sd_out *out)
 {
-    struct sd_lined l;
-    int rc = sd_lined_of(p, &l);
+    struct sd_line_list l;
+    int rc = sd_line_list_of(p, &l);
 
     if (rc == 0)
-        say_changed(p, &l);
-    if (rc == 0 && wish->layout == SD_LINED_MEMORY)
-        show_as_typed(&l, wish);
-    if (wish->skips_zero)
-        sd_lined_skip_zero(&l);
-    if (wish->is_raw)
-        sd_lined_make_raw(&l);
-    if (rc == 0 && wish->layout != SD_LINED_HOTTEST && wish->form == SD_LINE_JSON)
+        remark_changed(p, &l, request->remarks);
+    if (rc == 0 && request->layout == SD_LINE_LIST_MEMORY)
+        show_as_typed(&l, request);
+    if (request->skips_zero)
+        sd_line_list_skip_zero(&l);
+    if (request->is_raw)
+        sd_line_list_make_raw(&l);
+    if (rc == 0 && request->layout != SD_LINE_LIST_HOTTEST &&
+        request->form == SD_TABLE_JSON)
         put_json(out, &l);
     else if (rc == 0)
-        rc = wish->form == SD_LINE_TEXT ? put_text(&l, wish, out)
-                                        : put_hottest(&l, wish, out);
-    sd_lined_release(&l);
+        rc = request->form == SD_TABLE_TEXT ? put_text(&l, request, out)
+                                            : put_hottest(&l, request, out);
+    sd_line_list_release(&l);
     return rc;
 }

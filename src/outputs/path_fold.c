@@ -17,23 +17,26 @@ enum { DOUBLINGS = 26 };                             /* of the share: to 67 % */
 
 /* What is written, and how: the same for every attempt. */
 struct target {
-    const struct sd_format *format;
+    const struct sd_output *output;
     const struct sd_profile *p;
-    const char *path;
-    const struct sd_filter *filter;
+    const struct sd_output_job *job;
+    enum sd_evidence evidence; /* whose paths are folded */
     struct sd_stack_style style;
 };
 
-/* The metric is said, because a profile without calls would show its samples. */
-static struct target target_of(const struct sd_format *f, const struct sd_profile *p,
-                               const char *path, const struct sd_filter *filter,
-                               const struct sd_stack_style *style)
+static enum sd_evidence evidence_of(const struct sd_output_job *job)
 {
-    struct target t = { f, p, path, filter,
-                        style ? *style : (struct sd_stack_style){ 0 } };
+    return sd_profile_evidence(job->profile, job->style ? job->style->metric : NULL);
+}
+
+/* The metric is said, because a profile without such stacks would show others. */
+static struct target target_of(const struct sd_output *o,
+                               const struct sd_output_job *job)
+{
+    struct target t = { o, job->profile, job, evidence_of(job), sd_output_style(job) };
 
     if (!t.style.metric)
-        t.style.metric = sd_totals_by_default(p, &p->calls);
+        t.style.metric = sd_evidence_metric(t.p, t.evidence);
     return t;
 }
 
@@ -41,11 +44,14 @@ static struct target target_of(const struct sd_format *f, const struct sd_profil
 static int count_bytes(const struct target *t, const struct sd_profile *p,
                        uint64_t limit_bytes, uint64_t *bytes)
 {
+    struct sd_output_job job = *t->job;
     struct sd_out out;
     int rc;
 
+    job.profile = p;
+    job.style = &t->style;
     sd_out_to_count(&out, limit_bytes);
-    rc = sd_format_write(t->format, p, t->path, t->filter, &t->style, &out);
+    rc = t->output->write(&job, &out);
     if (rc == 0 && out.pending.bad)
         rc = sd_no_memory();
     *bytes = sd_out_counted(&out);
@@ -53,12 +59,16 @@ static int count_bytes(const struct target *t, const struct sd_profile *p,
     return rc;
 }
 
-bool sd_path_fold_applies(const struct sd_format *f, const struct sd_profile *p,
-                          const struct sd_stack_style *style)
+bool sd_path_fold_applies(const struct sd_output *o, const struct sd_output_job *job)
 {
-    return f->write_stacks && p->calls.n > 0 &&
-           sd_profile_totals(p, style ? style->metric : NULL) == &p->calls &&
-           !(f->prefers_timeline && p->n_timeline_calls > 0);
+    const struct sd_profile *p = job->profile;
+    enum sd_evidence e;
+
+    if (!o->folds_paths)
+        return false;
+    e = evidence_of(job);
+    return e != SD_SAMPLES && sd_profile_has(p, e) &&
+           !(o->prefers_timeline && p->n_timeline_calls > 0);
 }
 
 /* --- One attempt */
@@ -71,7 +81,7 @@ struct weights {
 
 static int weigh(const struct target *t, struct weights *w)
 {
-    const struct sd_stack_totals *calls = &t->p->calls;
+    const struct sd_stack_totals *calls = &t->p->evidence[t->evidence].stacks;
     uint32_t column = sd_totals_metric(t->p, calls, t->style.metric);
 
     w->totals = sd_zalloc((t->p->n_stacks + 1) * sizeof *w->totals);
@@ -126,15 +136,15 @@ static void fold_stacks(struct sd_path_fold *fold, const struct sd_profile *p,
 }
 
 /* Room for as many totals as `p` has, of the same metrics. */
-static int take_room(struct sd_stack_totals *calls, const struct sd_profile *p)
+static int take_room(struct sd_stack_totals *calls, const struct sd_stack_totals *all)
 {
-    *calls = (struct sd_stack_totals){ .cap = p->calls.n };
-    memcpy(calls->metrics, p->calls.metrics, sizeof calls->metrics);
-    calls->items = sd_alloc((p->calls.n + 1) * sizeof *calls->items);
+    *calls = (struct sd_stack_totals){ .cap = all->n };
+    memcpy(calls->metrics, all->metrics, sizeof calls->metrics);
+    calls->items = sd_alloc((all->n + 1) * sizeof *calls->items);
     if (!calls->items)
         return sd_no_memory();
-    for (; calls->n_metrics < p->calls.n_metrics; calls->n_metrics++) {
-        int64_t *values = sd_alloc((p->calls.n + 1) * sizeof *values);
+    for (; calls->n_metrics < all->n_metrics; calls->n_metrics++) {
+        int64_t *values = sd_alloc((all->n + 1) * sizeof *values);
 
         if (!values)
             return sd_no_memory();
@@ -144,16 +154,17 @@ static int take_room(struct sd_stack_totals *calls, const struct sd_profile *p)
 }
 
 /* Totals that now have one stack and one track become one. */
-static int fold_calls(struct sd_path_fold *fold, const struct sd_profile *p,
+static int fold_calls(struct sd_path_fold *fold, const struct target *t,
                       const uint32_t *to)
 {
-    struct sd_stack_totals *calls = &fold->profile.calls;
+    const struct sd_stack_totals *all = &t->p->evidence[t->evidence].stacks;
+    struct sd_stack_totals *calls = &fold->profile.evidence[t->evidence].stacks;
     struct sd_triples places = { 0 };
     int rc = 0;
 
     calls->n = 0;
-    for (size_t i = 0; i < p->calls.n && rc == 0; i++) {
-        struct sd_sample_total one = p->calls.items[i];
+    for (size_t i = 0; i < all->n && rc == 0; i++) {
+        struct sd_sample_total one = all->items[i];
         uint32_t at = 0;
 
         if (one.stack.at != NONE)
@@ -168,10 +179,9 @@ static int fold_calls(struct sd_path_fold *fold, const struct sd_profile *p,
                 calls->values[k][at] = 0;
         }
         for (uint32_t k = 0; k < calls->n_metrics; k++)
-            calls->values[k][at] =
-                sd_sum_i64(calls->values[k][at], p->calls.values[k][i]);
+            calls->values[k][at] = sd_sum_i64(calls->values[k][at], all->values[k][i]);
     }
-    fold->n_folded = p->calls.n - calls->n;
+    fold->n_folded = all->n - calls->n;
     sd_triples_release(&places);
     return rc;
 }
@@ -184,7 +194,7 @@ static int fold_below(struct sd_path_fold *fold, const struct target *t,
     fold->percent = ldexp(SD_FOLD_LEAST, (int)doublings);
     least = (int64_t)(fold->percent / 100 * (double)w->all);
     fold_stacks(fold, t->p, w, least > 1 ? least : 1, to);
-    return fold_calls(fold, t->p, to);
+    return fold_calls(fold, t, to);
 }
 
 /* --- Until it fits */
@@ -195,7 +205,7 @@ static int count_others(const struct target *t, uint64_t *bytes)
     struct sd_profile none = *t->p;
 
     none.n_stacks = 0;
-    none.calls.n = 0;
+    none.evidence[t->evidence].stacks.n = 0;
     return count_bytes(t, &none, UINT64_MAX, bytes);
 }
 
@@ -211,8 +221,10 @@ static int fold_until_it_fits(struct sd_path_fold *fold, const struct target *t,
     int rc;
 
     fold->profile.stacks = sd_alloc((t->p->n_stacks + 1) * sizeof *t->p->stacks);
-    rc = to && fold->profile.stacks ? take_room(&fold->profile.calls, t->p)
-                                    : sd_no_memory();
+    rc = to && fold->profile.stacks
+             ? take_room(&fold->profile.evidence[t->evidence].stacks,
+                         &t->p->evidence[t->evidence].stacks)
+             : sd_no_memory();
     while (low < high && rc == 0) {
         middle = folded = (low + high) / 2;
         rc = fold_below(fold, t, w, middle, to);
@@ -229,17 +241,18 @@ static int fold_until_it_fits(struct sd_path_fold *fold, const struct target *t,
     return rc;
 }
 
-int sd_path_fold_make(struct sd_path_fold *fold, const struct sd_format *f,
-                      const struct sd_profile *p, const char *path,
-                      const struct sd_filter *filter,
-                      const struct sd_stack_style *style, uint64_t limit_bytes)
+int sd_path_fold_make(struct sd_path_fold *fold, const struct sd_output *o,
+                      const struct sd_output_job *job, uint64_t limit_bytes)
 {
-    const struct target t = target_of(f, p, path, filter, style);
+    const struct target t = target_of(o, job);
+    const struct sd_profile *p = job->profile;
     struct weights w = { 0 };
     uint64_t bytes, others = 0;
     int rc;
 
-    *fold = (struct sd_path_fold){ .profile = *p, .n_paths = p->calls.n };
+    *fold = (struct sd_path_fold){ .profile = *p,
+                                   .evidence = t.evidence,
+                                   .n_paths = p->evidence[t.evidence].stacks.n };
     rc = count_bytes(&t, p, limit_bytes, &bytes);
     if (rc < 0 || bytes <= limit_bytes)
         return rc;
@@ -247,7 +260,7 @@ int sd_path_fold_make(struct sd_path_fold *fold, const struct sd_format *f,
     if (rc == 0)
         rc = weigh(&t, &w);
     fold->profile.stacks = NULL;
-    fold->profile.calls = (struct sd_stack_totals){ 0 };
+    fold->profile.evidence[t.evidence].stacks = (struct sd_stack_totals){ 0 };
     if (rc == 0) {
         fold->percent = SD_FOLD_LEAST; /* from here on it owns what it has */
         rc = fold_until_it_fits(fold, &t, &w, others + limit_bytes);
@@ -262,7 +275,7 @@ void sd_path_fold_release(struct sd_path_fold *fold)
 {
     if (fold->percent > 0) {
         sd_free(fold->profile.stacks);
-        release_calls(&fold->profile.calls);
+        release_calls(&fold->profile.evidence[fold->evidence].stacks);
     }
     *fold = (struct sd_path_fold){ 0 };
 }
@@ -271,46 +284,48 @@ void sd_path_fold_release(struct sd_path_fold *fold)
 
 /* Some thousand paths in blocks that follow each other in a walk depth first: what a
  * path takes in a file may depend on the one before. */
-static int take_some(const struct sd_profile *p, struct sd_stack_totals *some)
+static int take_some(const struct sd_profile *p, const struct sd_stack_totals *calls,
+                     struct sd_stack_totals *some)
 {
-    size_t step = p->calls.n / EXPECTED_FROM + 1;
-    uint64_t *numbers = sd_sampled_number_stacks(p);
-    int rc = numbers ? take_room(some, p) : sd_no_memory();
+    size_t step = calls->n / EXPECTED_FROM + 1;
+    uint64_t *numbers = sd_thread_samples_number_stacks(p);
+    int rc = numbers ? take_room(some, calls) : sd_no_memory();
 
-    for (size_t i = 0; i < p->calls.n && rc == 0; i++) {
-        uint32_t stack = p->calls.items[i].stack.at;
+    for (size_t i = 0; i < calls->n && rc == 0; i++) {
+        uint32_t stack = calls->items[i].stack.at;
 
         if (stack == NONE || numbers[stack] / EXPECTED_BLOCK % step != step / 2)
             continue;
-        some->items[some->n] = p->calls.items[i];
+        some->items[some->n] = calls->items[i];
         for (uint32_t k = 0; k < some->n_metrics; k++)
-            some->values[k][some->n] = p->calls.values[k][i];
+            some->values[k][some->n] = calls->values[k][i];
         some->n++;
     }
     sd_free(numbers);
     return rc;
 }
 
-int sd_path_fold_expect(const struct sd_format *f, const struct sd_profile *p,
-                        const char *path, const struct sd_filter *filter,
-                        const struct sd_stack_style *style, uint64_t *bytes)
+int sd_path_fold_expect(const struct sd_output *o, const struct sd_output_job *job,
+                        uint64_t *bytes, size_t *n_paths)
 {
-    const struct target t = target_of(f, p, path, filter, style);
-    struct sd_profile some = *p;
+    const struct target t = target_of(o, job);
+    const struct sd_stack_totals *all = &t.p->evidence[t.evidence].stacks;
+    struct sd_profile some = *t.p;
+    struct sd_stack_totals *taken = &some.evidence[t.evidence].stacks;
     uint64_t fixed = 0, with = 0;
     int rc;
 
-    some.calls.n = 0;
+    taken->n = 0;
     rc = count_bytes(&t, &some, UINT64_MAX, &fixed);
-    some.calls = (struct sd_stack_totals){ 0 };
+    *taken = (struct sd_stack_totals){ 0 };
     if (rc == 0)
-        rc = take_some(p, &some.calls);
+        rc = take_some(t.p, all, taken);
     if (rc == 0)
         rc = count_bytes(&t, &some, UINT64_MAX, &with);
+    *n_paths = all->n;
     if (rc == 0)
         *bytes = fixed + (uint64_t)((double)(with > fixed ? with - fixed : 0) *
-                                    (double)p->calls.n /
-                                    (double)(some.calls.n ? some.calls.n : 1));
-    release_calls(&some.calls);
+                                    (double)all->n / (double)(taken->n ? taken->n : 1));
+    release_calls(taken);
     return rc;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* tables_order: the rows of tables in the order that was asked for, as many as were. */
+/* tables_order: sorts the rows of tables and limits their number. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/tables.h"
+#include "outputs/tables.h"
 #include "report/text/pstats_text.h"
 
 enum { KEYS_MAX = 32 };
 
-int sd_tables_read_rows(const char *typed, struct sd_tables_wish *wish)
+int sd_tables_read_rows(const char *typed, struct sd_view_request *r)
 {
     uint64_t n;
     char *end;
@@ -20,7 +20,7 @@ int sd_tables_read_rows(const char *typed, struct sd_tables_wish *wish)
     if (!typed)
         return 0;
     if (sd_text_parse_number(typed, &n)) {
-        wish->limit = (size_t)n;
+        r->limit = (size_t)n;
         return 0;
     }
     fraction = strtod(typed, &end);
@@ -29,7 +29,7 @@ int sd_tables_read_rows(const char *typed, struct sd_tables_wish *wish)
                        "-n takes a number of rows or a fraction of them such as 0.1, "
                        "not \"%s\"",
                        typed);
-    wish->fraction = fraction;
+    r->fraction = fraction;
     return 0;
 }
 
@@ -132,30 +132,30 @@ static int sort_by(struct sd_view *v, const struct key *key, bool may_be_unknown
     return rc;
 }
 
-static size_t limit_of(const struct sd_tables_wish *wish, const struct sd_view_table *t)
+static size_t limit_of(const struct sd_view_request *r, const struct sd_view_table *t)
 {
     size_t n;
 
-    if (wish->fraction <= 0)
-        return wish->limit;
-    n = (size_t)((double)t->n_rows * wish->fraction + 0.5); /* as pstats rounds */
+    if (r->fraction <= 0)
+        return r->limit;
+    n = (size_t)((double)t->n_rows * r->fraction + 0.5); /* as pstats rounds */
     return n ? n : 1;
 }
 
 /* What is equal by one word stays in the order of the next, so the last comes first. */
-int sd_tables_order(struct sd_view *v, const struct sd_tables_wish *wish)
+int sd_tables_order(struct sd_view *v, const struct sd_view_request *r)
 {
     struct key keys[KEYS_MAX];
     size_t n = 0;
     int rc = 0;
 
-    for (const char *const *word = wish->sort; word && *word && rc == 0; word++)
+    for (const char *const *word = r->sort; word && *word && rc == 0; word++)
         rc = add_keys(v, *word, keys, &n);
     for (size_t i = n; i > 0 && rc == 0; i--) {
-        keys[i - 1].is_reversed ^= wish->is_reversed;
-        rc = sort_by(v, &keys[i - 1], wish->is_sort_known);
+        keys[i - 1].is_reversed ^= r->is_reversed;
+        rc = sort_by(v, &keys[i - 1], r->is_sort_known);
     }
     for (size_t i = 0; i < v->n_tables && rc == 0; i++)
-        rc = sd_view_table_sort(v, &v->tables[i], NULL, limit_of(wish, &v->tables[i]));
+        rc = sd_view_table_sort(v, &v->tables[i], NULL, limit_of(r, &v->tables[i]));
     return rc;
 }

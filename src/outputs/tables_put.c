@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tables_put: the tables as text, CSV and JSON, and a capture in one line. */
+/* tables_put: prints tables as text, CSV and JSON, and a capture in one line. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analyse/analyse.h"
 #include "base/text.h"
-#include "cli/facts.h"
-#include "cli/tables.h"
+#include "outputs/tables.h"
 
 void sd_tables_text(struct sd_out *out, const struct sd_view *v,
                     const struct sd_text_style *style)
@@ -22,16 +23,44 @@ void sd_tables_csv(struct sd_out *out, const struct sd_view *v)
         sd_report_table_csv(out, &v->tables[0]);
 }
 
+/* The kernel's mark of the program's memory; of several merged runs the largest. */
+static int64_t largest_maxrss(const struct sd_profile *p)
+{
+    int64_t largest = -1, n;
+
+    for (size_t i = 0; i < p->n_metas; i++) {
+        if (strcmp(p->metas[i].key, "run.maxrss_bytes") != 0)
+            continue;
+        n = strtoll(p->metas[i].value, NULL, 10);
+        largest = n > largest ? n : largest;
+    }
+    return largest;
+}
+
+int sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
+{
+    int64_t maxrss = largest_maxrss(p);
+    int rc = sd_analyse_summary(p, out);
+
+    if (rc < 0 || p->window.is_set) /* what `run` knew says nothing of a window */
+        return rc;
+    if (maxrss > out->peak_bytes) {
+        out->peak_bytes = maxrss;
+        out->is_peak_sum = false;
+    }
+    if (out->n_processes == 0)
+        out->n_processes = 1; /* nobody watched it, but it ran */
+    return 0;
+}
+
 static void put_summary(struct sd_json *j, const struct sd_profile *p)
 {
     struct sd_summary f;
 
     if (sd_facts_of(p, &f) < 0)
         j->out->pending.bad = true; /* said by the flush */
-    sd_json_key(j, "summary");
-    sd_json_object(j);
-    sd_json_key(j, "wall_ns");
-    sd_json_uint(j, f.wall_ns);
+    sd_json_key_object(j, "summary");
+    sd_json_key_uint(j, "wall_ns", f.wall_ns);
     sd_json_key(j, "cpu_ns");
     if (f.has_cpu)
         sd_json_uint(j, f.cpu_ns);
@@ -46,16 +75,11 @@ static void put_summary(struct sd_json *j, const struct sd_profile *p)
                        f.peak_bytes < 0 ? NULL
                        : f.is_peak_sum  ? "all processes"
                                         : "largest process");
-    sd_json_key(j, "processes");
-    sd_json_uint(j, f.n_processes);
-    sd_json_key(j, "threads");
-    sd_json_uint(j, f.n_threads);
-    sd_json_key(j, "points");
-    sd_json_uint(j, f.n_points);
-    sd_json_key(j, "spans");
-    sd_json_uint(j, f.n_spans);
-    sd_json_key(j, "samples");
-    sd_json_uint(j, f.n_samples);
+    sd_json_key_uint(j, "processes", f.n_processes);
+    sd_json_key_uint(j, "threads", f.n_threads);
+    sd_json_key_uint(j, "points", f.n_points);
+    sd_json_key_uint(j, "spans", f.n_spans);
+    sd_json_key_uint(j, "samples", f.n_samples);
     if (p->n_timeline_calls) {
         sd_json_key_uint(j, "timeline_calls", p->n_timeline_calls);
         sd_json_key_uint(j, "timeline_lost", p->n_timeline_lost);
@@ -73,20 +97,15 @@ static void put_metrics(struct sd_json *j, const struct sd_profile *p)
                                         [SD_ADDS_COUNTER] = "counter",
                                         [SD_ADDS_PEAK] = "peak" };
 
-    sd_json_key(j, "metrics");
-    sd_json_array(j);
+    sd_json_key_array(j, "metrics");
     for (size_t i = 0; i < p->n_metrics; i++) {
         const struct sd_metric *m = &p->metrics[i];
 
         sd_json_object(j);
-        sd_json_key(j, "name");
-        sd_json_string(j, m->name);
-        sd_json_key(j, "unit");
-        sd_json_string(j, units[m->unit]);
-        sd_json_key(j, "adds");
-        sd_json_string(j, adds[m->adds]);
-        sd_json_key(j, "meaning");
-        sd_json_string(j, m->meaning);
+        sd_json_key_string(j, "name", m->name);
+        sd_json_key_string(j, "unit", units[m->unit]);
+        sd_json_key_string(j, "adds", adds[m->adds]);
+        sd_json_key_string(j, "meaning", m->meaning);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -99,21 +118,19 @@ void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
 
     sd_json_init(&j, out, true);
     sd_json_object(&j);
-    sd_json_key(&j, "file");
-    sd_json_string(&j, n_files ? files[0] : NULL);
-    sd_json_key(&j, "files");
-    sd_json_array(&j);
+    sd_json_key_string(&j, "file", n_files ? files[0] : NULL);
+    sd_json_key_array(&j, "files");
     for (size_t i = 0; i < n_files; i++)
         sd_json_string(&j, files[i]);
     sd_json_end(&j);
-    sd_json_key(&j, "whole");
-    sd_json_bool(&j, p->complaint == NULL);
-    sd_json_key(&j, "complaint");
-    sd_json_string(&j, p->complaint);
+    sd_json_key_bool(&j, "whole", p->complaint == NULL);
+    sd_json_key_string(&j, "complaint", p->complaint);
     put_summary(&j, p);
     put_metrics(&j, p);
     for (size_t i = 0; i < v->n_tables; i++)
         sd_report_table_json(&j, &v->tables[i]);
+    for (size_t i = 0; i < v->n_drawings; i++)
+        sd_report_drawing_json(&j, &v->drawings[i]);
     sd_json_end(&j);
     sd_out_text(out, "\n");
 }
@@ -162,7 +179,8 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p, bool says_l
     }
     sd_buf_printf(to, "%s wall", in_seconds(wall, f.wall_ns));
     if (f.has_cpu)
-        sd_buf_printf(to, ", %s CPU", in_seconds(cpu, f.cpu_ns));
+        sd_buf_printf(to, ", %s%s CPU", f.is_cpu_least ? "at least " : "",
+                      in_seconds(cpu, f.cpu_ns));
     if (f.peak_bytes >= 0)
         sd_buf_printf(to, ", peak %s%s", sd_text_bytes(peak, f.peak_bytes),
                       f.n_processes < 2 ? ""

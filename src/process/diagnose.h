@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_DIAGNOSE_H
 #define SD_PROCESS_DIAGNOSE_H
-/* diagnose: what stops us from reading a process, and the one command that helps.
+/* diagnose: finds out why a process cannot be read, and the one command that helps.
  *
  * The kernel says EPERM for half a dozen different reasons.  Each has its own remedy,
  * and the files of /proc tell them apart, mostly without any right at all. */

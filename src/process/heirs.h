@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_HEIRS_H
 #define SD_PROCESS_HEIRS_H
-/* heirs: processes that were started with a certain entry in their environment.
+/* heirs: finds processes that were started with a given entry in their environment.
  *
  * A daemon leaves its parents, its session and its terminal, but keeps the environment
  * that it was given, which the kernel shows for every process of the same user.  So the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_MAPS_H
 #define SD_PROCESS_MAPS_H
-/* maps: what is mapped where in a process: /proc/PID/maps. */
+/* maps: reads what a process has mapped where (/proc/PID/maps). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

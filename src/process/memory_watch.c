@@ -13,7 +13,7 @@
 #include "process/usage.h"
 
 struct sd_memory_watch {
-    struct sd_memory_wish wish;
+    struct sd_memory_request request;
     pid_t started_in;
     pthread_t thread;
     bool is_running;
@@ -61,11 +61,11 @@ int64_t sd_memory_of_tree(pid_t pid, enum sd_memory_kind kind)
     return sum;
 }
 
-static struct sd_memory_reading read_now(const struct sd_memory_wish *wish)
+static struct sd_memory_reading read_now(const struct sd_memory_request *request)
 {
     return (struct sd_memory_reading){
-        .bytes = wish->has_children ? sd_memory_of_tree(wish->pid, wish->kind)
-                                    : sd_memory_of(wish->pid, wish->kind),
+        .bytes = request->has_children ? sd_memory_of_tree(request->pid, request->kind)
+                                       : sd_memory_of(request->pid, request->kind),
         .real_ns = sd_clock_real_ns(),
     };
 }
@@ -76,7 +76,7 @@ static void keep(struct sd_memory_watch *w, struct sd_memory_reading r)
     struct sd_memory_reading *grown;
 
     w->n_read++;
-    if (w->wish.has_most && w->n > 0) {
+    if (w->request.has_most && w->n > 0) {
         if (r.bytes > w->readings[0].bytes)
             w->readings[0] = r;
         return;
@@ -104,8 +104,8 @@ static void *run(void *watch)
     bool ends = false;
 
     while (!ends) {
-        struct sd_memory_reading r = read_now(&w->wish);
-        struct timespec until = after(w->wish.every_ns);
+        struct sd_memory_reading r = read_now(&w->request);
+        struct timespec until = after(w->request.every_ns);
         int rc = 0;
 
         pthread_mutex_lock(&w->lock);
@@ -141,7 +141,7 @@ static int start_thread(struct sd_memory_watch *w)
 
 /* --- memory_watch.h */
 
-int sd_memory_watch_start(const struct sd_memory_wish *wish,
+int sd_memory_watch_start(const struct sd_memory_request *request,
                           struct sd_memory_watch **out)
 {
     struct sd_memory_watch *w = sd_zalloc(sizeof *w);
@@ -150,9 +150,9 @@ int sd_memory_watch_start(const struct sd_memory_wish *wish,
     *out = NULL;
     if (!w)
         return sd_no_memory();
-    w->wish = *wish;
+    w->request = *request;
     w->started_in = getpid();
-    keep(w, read_now(wish));
+    keep(w, read_now(request));
     rc = start_thread(w);
     if (rc < 0) {
         sd_memory_watch_free(w);
@@ -174,7 +174,7 @@ void sd_memory_watch_stop(struct sd_memory_watch *w)
     pthread_cond_signal(&w->wakes);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
-    keep(w, read_now(&w->wish));
+    keep(w, read_now(&w->request));
 }
 
 const struct sd_memory_reading *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_MEMORY_WATCH_H
 #define SD_PROCESS_MEMORY_WATCH_H
-/* memory_watch: how much memory a process holds, read by a thread of its own again and
- * again while something runs.
+/* memory_watch: reads the memory of a process again and again, in a thread of its own,
+ * while something runs.
  *
  * The thread takes no signals and no lock of an interpreter, so that what it watches
  * goes on as without it.  The child of a fork has no such thread; there the watch has
@@ -24,7 +24,7 @@ int64_t sd_memory_of(pid_t pid, enum sd_memory_kind kind);
 /* The same of it and all its descendants, added up. */
 int64_t sd_memory_of_tree(pid_t pid, enum sd_memory_kind kind);
 
-struct sd_memory_wish {
+struct sd_memory_request {
     pid_t pid; /* 0: our own */
     enum sd_memory_kind kind;
     bool has_children; /* descendants count, too */
@@ -34,7 +34,7 @@ struct sd_memory_wish {
 
 struct sd_memory_watch;
 /* Reads once before it returns, and then from the thread. */
-int sd_memory_watch_start(const struct sd_memory_wish *wish,
+int sd_memory_watch_start(const struct sd_memory_request *request,
                           struct sd_memory_watch **out);
 /* One more reading, and no more after that.  Again is nothing. */
 void sd_memory_watch_stop(struct sd_memory_watch *w);

@@ -23,13 +23,13 @@ static char *touched(void)
 /* The last reading is made when it is stopped, so none has to be waited for. */
 TEST(a_memory_watch_sees_what_is_held_at_its_ends)
 {
-    struct sd_memory_wish wish = { .every_ns = 1000000 };
+    struct sd_memory_request request = { .every_ns = 1000000 };
     struct sd_memory_watch *w;
     const struct sd_memory_reading *r;
     size_t n, n_read;
     char *p;
 
-    CHECK(sd_memory_watch_start(&wish, &w) == 0);
+    CHECK(sd_memory_watch_start(&request, &w) == 0);
     p = touched();
     sd_memory_watch_stop(w);
     sd_memory_watch_stop(w);
@@ -43,13 +43,13 @@ TEST(a_memory_watch_sees_what_is_held_at_its_ends)
 
 TEST(a_memory_watch_keeps_the_most_alone)
 {
-    struct sd_memory_wish wish = { .every_ns = 1000000, .has_most = true };
+    struct sd_memory_request request = { .every_ns = 1000000, .has_most = true };
     struct sd_memory_watch *w;
     const struct sd_memory_reading *r;
     size_t n, n_read;
     char *p = touched();
 
-    CHECK(sd_memory_watch_start(&wish, &w) == 0);
+    CHECK(sd_memory_watch_start(&request, &w) == 0);
     munmap(p, SIZE);
     sd_memory_watch_stop(w);
     r = sd_memory_watch_readings(w, &n, &n_read);

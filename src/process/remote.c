@@ -54,7 +54,7 @@ int sd_remote_open(struct sd_remote *r, pid_t pid)
 
     *r = SD_REMOTE_NONE;
     if (pid <= 0)
-        return sd_fail(SD_EUSAGE, "%d is not the number of a process", (int)pid);
+        return sd_fail(SD_EUSAGE, "%d is not a process ID", (int)pid);
     r->pid = pid;
     r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     r->start_ticks = sd_process_start_time(pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_REMOTE_H
 #define SD_PROCESS_REMOTE_H
-/* remote: the memory of another process, read while it runs.
+/* remote: reads the memory of another process while it runs.
  *
  * process_vm_readv takes a pid, and pids are reused; so the process is held by a pidfd
  * taken at open, together with its start time.  A read that succeeds says nothing of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_STAT_H
 #define SD_PROCESS_STAT_H
-/* stat: the line of /proc/PID/stat: who a process is, whose child, since when.
+/* stat: parses /proc/PID/stat: the name, parent and start time of a process.
  *
  * Pids are reused; a pid together with its start time is not. */
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_TCP_H
 #define SD_PROCESS_TCP_H
-/* tcp: the bytes of TCP connections, and which process holds which.
+/* tcp: reads the byte counts of TCP connections, and which process holds which.
  *
  * The kernel counts network bytes per device, and so per namespace, but not per
  * process.  Of TCP it knows more: every open connection has its own two counts, and

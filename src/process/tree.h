@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_TREE_H
 #define SD_PROCESS_TREE_H
-/* tree: a process and all its descendants, looked up again at every reading.
+/* tree: finds a process and all its descendants, again at every reading.
  *
  * A descendant once seen stays a member until it ends, also when its parent died and it
  * has been given to another one.  One that was born and orphaned between two looks is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROCESS_USAGE_H
 #define SD_PROCESS_USAGE_H
-/* usage: what a process uses, any process or our own, read from kept-open /proc
- * descriptors.
+/* usage: reads memory, CPU time, I/O and network bytes of any process, or our own,
+ * through /proc descriptors that stay open.
  *
  * A kept-open descriptor is four times cheaper than opening, but inside a target
  * it is not safe for ever: programs close ranges of descriptors and fork.  So

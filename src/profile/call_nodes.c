@@ -154,8 +154,9 @@ static int64_t without(int64_t raw, double taken, const struct sd_trace_cost *co
     return bounded(less(raw, ticks_of(taken)), cost);
 }
 
-static double within(const struct sd_trace_cost *cost, struct sd_traced_calls inside,
-                     struct sd_traced_calls around)
+static double within(const struct sd_trace_cost *cost,
+                     struct sd_call_counts_calls inside,
+                     struct sd_call_counts_calls around)
 {
     struct cost python = cost_of(cost, false), c = cost_of(cost, true);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_CALL_NODES_H
 #define SD_PROFILE_CALL_NODES_H
-/* call_nodes: calling-context trees as plain numbers, and what of their time is ours.
+/* call_nodes: turns calling-context trees into own times, without the cost of tracing.
  *
  * A node is a function as it was called along one path.  What was measured of it is
  * inclusive; here it becomes its own time, without that of the nodes below and, when
  * the cost of tracing is known, without that cost.  Own times add up to every other
- * number there is (analyse/calls.h), so none of them can contradict another.
+ * number there is (analyse/stacks/call_stacks.h), so none of them can contradict
+ * another.
  *
  * Tracing costs twice in each call: `inside` between the two readings of the clock,
  * where it is booked on the function called, and `outside` of them, where it is booked
@@ -42,15 +43,15 @@ struct sd_node {
 };
 
 /* Traced calls in a stretch of time. */
-struct sd_traced_calls {
+struct sd_call_counts_calls {
     uint64_t python, c;
 };
 
 /* What lies below a node that stands for calls beyond a full tree. */
 struct sd_calls_below {
     uint64_t first_calls; /* by the node's parent; is_c of the node tells which */
-    struct sd_traced_calls inside, around; /* calls, these among them, whose cost inside
-                                              (outside) is in the node's time */
+    struct sd_call_counts_calls inside, around; /* calls, these among them, whose cost
+                                              inside (outside) is in the node's time */
 };
 
 /* Calls of one function by another, beyond the tree (capture/pair_cell.h). */
@@ -58,13 +59,13 @@ struct sd_pair {
     uint32_t caller, function; /* as in the nodes; caller SD_NO_NODE: there is none */
     bool is_c;
     uint64_t calls, primitive, pair_primitive;
-    int64_t own, total, pair_total;   /* measured, then settled; total and pair_total of
-                                         primitive calls alone */
-    struct sd_traced_calls own_calls; /* made directly by those that have ended */
+    int64_t own, total, pair_total; /* measured, then settled; total and pair_total of
+                                       primitive calls alone */
+    struct sd_call_counts_calls own_calls; /* made directly by those that have ended */
     /* Calls whose cost inside is in total or pair_total, and those whose cost outside
      * is: all that a call made, and it itself; but not what an open call made itself,
      * whose own time is in no number yet. */
-    struct sd_traced_calls total_inside, total_around, pair_inside, pair_around;
+    struct sd_call_counts_calls total_inside, total_around, pair_inside, pair_around;
 };
 
 struct sd_call_forest { /* trees, and what lies beyond them; all borrowed */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "profile/profile_define.h"
 #include "profile/local_ids.h"
@@ -18,6 +19,7 @@ enum { GAPS = 64, FIRST_IDS = 1 << 16, MOST_IDS = 1 << 24, NONE = UINT32_MAX };
 
 static void leave_table(struct sd_call_spans *s)
 {
+    sd_assert(s->n_named <= s->n_names);
     s->table = 0;
     s->is_begun = s->is_closing = s->is_leaving = false;
     s->n_open = s->n_kept = 0;
@@ -42,10 +44,15 @@ static int add_to(struct sd_table *t, uint64_t key, uint64_t n)
 static int keep_counts(struct sd_call_spans *s)
 {
     int rc =
-        s->wish == SD_SPANS_COUNTED ? add_to(&s->counted, s->table, s->n_calls) : 0;
+        s->request == SD_SPANS_COUNTED ? add_to(&s->counted, s->table, s->n_calls) : 0;
 
     return rc < 0 || s->n_missing == 0 ? rc
                                        : add_to(&s->missing, s->table, s->n_missing);
+}
+
+int sd_call_spans_expect(struct sd_call_spans *s, uint64_t table)
+{
+    return s->request == SD_SPANS_COUNTED ? add_to(&s->counted, table, 0) : 0;
 }
 
 uint64_t sd_call_spans_lost(const struct sd_call_spans *s,
@@ -65,6 +72,7 @@ uint64_t sd_call_spans_lost(const struct sd_call_spans *s,
 
 static void close_above(struct sd_call_spans *s, size_t n_kept, bool is_leaving)
 {
+    sd_assert(n_kept <= s->n_open);
     s->n_kept = n_kept;
     s->is_leaving = is_leaving;
     s->is_closing = true;
@@ -98,7 +106,7 @@ void sd_call_spans_release(struct sd_call_spans *s)
     sd_free(s->open);
     sd_table_release(&s->counted);
     sd_table_release(&s->missing);
-    *s = (struct sd_call_spans){ .wish = s->wish }; /* which is not of the walk */
+    *s = (struct sd_call_spans){ .request = s->request }; /* which is not of the walk */
 }
 
 /* --- Names */
@@ -123,6 +131,7 @@ static int make_room_for(struct sd_call_spans *s, uint32_t id)
     memset(names + s->n_names, 0, (cap - s->n_names) * sizeof *names);
     s->names = names;
     s->n_names = cap;
+    sd_assert(id < s->n_names && s->n_named <= s->n_names);
     return 0;
 }
 
@@ -203,6 +212,8 @@ static void find_line(struct sd_decoder *d, uint64_t ticks)
     if (rate > 0)
         s->line.slope = rate;
     sd_clock_line_around(line, ticks, &a, &b);
+    sd_assert(a || b);
+    sd_assert(!a || !b || (a->ticks < b->ticks && a->mono_ns < b->mono_ns));
     s->line.until = b ? b->ticks : UINT64_MAX;
     s->line.most_ns = a && b ? b->mono_ns : UINT64_MAX;
     if (a && b && b->mono_ns - a->mono_ns >= SHORT_NS)
@@ -263,6 +274,7 @@ static int push(struct sd_call_spans *s, struct sd_call_open open)
             return sd_no_memory();
         s->open = grown;
     }
+    sd_assert_slow(s->n_open < s->cap_open);
     s->open[s->n_open++] = open;
     return 0;
 }
@@ -302,6 +314,7 @@ static int stand_there(struct sd_decoder *d, const struct sd_rec_calls_from *r)
     uint64_t told = (uint64_t)r->depth - r->n, at;
     int rc = 0;
 
+    sd_assert(r->n <= r->depth);
     if (s->n_open > kept) {
         close_above(s, kept, false);
         return 1;
@@ -331,7 +344,7 @@ int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r)
         s->track = s->names[r->track].id;
     if (s->is_begun && r->number == s->number)
         return 0;
-    if (s->wish == SD_SPANS_EACH)
+    if (s->request == SD_SPANS_EACH)
         return stand_there(d, r);
     go_to(s, r->number);
     return 0;
@@ -342,7 +355,7 @@ int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r)
 int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r)
 {
     struct sd_call_spans *s = &d->spans;
-    struct sd_call_told told;
+    struct sd_call_long_event told;
     int rc = choose_table(d, r->table);
 
     if (rc != 0)
@@ -357,13 +370,14 @@ int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r)
 }
 
 /* hot: the next event of the run at hand; false: there is none. */
-static bool next_told(struct sd_call_spans *s, struct sd_call_told *told)
+static bool next_told(struct sd_call_spans *s, struct sd_call_long_event *told)
 {
     const uint32_t *next = sd_call_read(s->at, s->end, told);
 
     s->at = next ? next : s->end;
     if (!next)
         return false;
+    sd_assert_slow(next <= s->end);
     s->ticks += told->since;
     s->number++;
     return true;
@@ -412,7 +426,7 @@ static int pop(struct sd_decoder *d, uint64_t to_ns, uint32_t flags, struct sd_e
 }
 
 /* One event.  As pop. */
-static int take(struct sd_decoder *d, const struct sd_call_told *told,
+static int take(struct sd_decoder *d, const struct sd_call_long_event *told,
                 struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
@@ -437,7 +451,7 @@ static int take(struct sd_decoder *d, const struct sd_call_told *told,
 /* Calls that began in the run at hand. */
 static uint32_t count_begun(struct sd_call_spans *s, bool *is_lost)
 {
-    struct sd_call_told told;
+    struct sd_call_long_event told;
     uint32_t n = 0;
 
     while (next_told(s, &told)) {
@@ -455,7 +469,7 @@ static uint32_t count_begun(struct sd_call_spans *s, bool *is_lost)
 static int count_run(struct sd_decoder *d, struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
-    struct sd_call_told first = { 0 };
+    struct sd_call_long_event first = { 0 };
     bool is_lost = false;
     uint32_t n, undone, site;
     int rc = fill(d, e, SD_EVENT_CALLS_RUN);
@@ -497,12 +511,12 @@ static int close_next(struct sd_decoder *d, struct sd_event *e)
 int sd_call_spans_next(struct sd_decoder *d, struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
-    struct sd_call_told told;
+    struct sd_call_long_event told;
     int rc = 0;
 
     if (s->is_closing && s->at == s->end)
         rc = close_next(d, e);
-    if (s->at != s->end && s->wish == SD_SPANS_COUNTED)
+    if (s->at != s->end && s->request == SD_SPANS_COUNTED)
         return count_run(d, e);
     while (rc == 0 && s->at != s->end && next_told(s, &told))
         rc = take(d, &told, e);

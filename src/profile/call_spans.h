@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_CALL_SPANS_H
 #define SD_PROFILE_CALL_SPANS_H
-/* call_spans: from the events of a timeline of calls (capture/record.h) to spans.
+/* call_spans: turns the events of a timeline of calls (capture/record.h) into spans.
  *
  * A stream holds the timelines of one thread after another, each in the ids of its
  * table, whose definitions it brings along.  So there is one at hand: its names, and
@@ -21,7 +21,7 @@ struct sd_decoder;
 struct sd_event;
 struct sd_local_id;
 
-enum sd_spans_wish {
+enum sd_spans_request {
     SD_SPANS_NONE,
     SD_SPANS_COUNTED, /* an event SD_EVENT_CALLS_RUN for each record of them */
     SD_SPANS_EACH,    /* an event SD_EVENT_CALL for each call */
@@ -34,7 +34,7 @@ struct sd_call_open {
 };
 
 struct sd_call_spans { /* all zero is a fresh one */
-    enum sd_spans_wish wish;
+    enum sd_spans_request request;
     uint64_t table; /* whose timeline is at hand; 0: none */
     bool is_begun;  /* it has said where it stands */
     uint32_t track;
@@ -68,10 +68,13 @@ struct sd_call_spans { /* all zero is a fresh one */
 int sd_call_spans_names(struct sd_decoder *d, const struct sd_rec_names *r);
 int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r);
 int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r);
-/* How many calls should be in the timelines that were counted, and are not: by the
- * trees, which have counted every call (`in_trees`: calls by the stream of the table),
- * and where there is none, as of a Profile, or it is lost, by what is missing between
- * the events: a call is two of them.  A tree without a timeline misses nothing. */
+/* This table should have a timeline.  0 or SD_ENOMEM. */
+int sd_call_spans_expect(struct sd_call_spans *s, uint64_t table);
+/* How many calls should be in the timelines that were counted or expected, and are not:
+ * by the trees, which have counted every call (`in_trees`: calls by the stream of the
+ * table), and where there is none, as of a Profile, or it is lost, by what is missing
+ * between the events: a call is two of them.  A tree without a timeline misses nothing.
+ */
 uint64_t sd_call_spans_lost(const struct sd_call_spans *s,
                             const struct sd_table *in_trees);
 /* The stream has ended. */

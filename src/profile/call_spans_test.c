@@ -13,7 +13,7 @@
 enum { TABLE = 900, F = 7, G = 10 }; /* the ids that names() gives to functions */
 
 /* A record with definitions of the table: its thread, f and g. */
-static void names(struct sd_made *m, uint64_t table, uint64_t tid)
+static void names(struct sd_maker *m, uint64_t table, uint64_t tid)
 {
     struct sd_buf kept = m->records;
     struct sd_rec_names *r;
@@ -22,22 +22,22 @@ static void names(struct sd_made *m, uint64_t table, uint64_t tid)
 
     m->records = (struct sd_buf){ 0 };
     m->next_id = 1;
-    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
-    CHECK(sd_made_track(m, SD_TRACK_THREAD, process, tid, "Worker") == 4);
-    CHECK(sd_made_function(m, "f", "/app/a.py", 1) == F);
-    CHECK(sd_made_function(m, "g\"", "/app/a.py", 5) == G);
+    process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    CHECK(sd_maker_track(m, SD_TRACK_THREAD, process, tid, "Worker") == 4);
+    CHECK(sd_maker_function(m, "f", "/app/a.py", 1) == F);
+    CHECK(sd_maker_function(m, "g\"", "/app/a.py", 5) == G);
     inside = m->records;
     m->records = kept;
-    r = sd_made_record(m, SD_REC_NAMES, sizeof *r + inside.n);
+    r = sd_maker_record(m, SD_REC_NAMES, sizeof *r + inside.n);
     r->table = table;
     memcpy(r->records, inside.p, inside.n);
     sd_buf_release(&inside);
 }
 
-static struct sd_rec_calls_from *from(struct sd_made *m, uint64_t table,
+static struct sd_rec_calls_from *from(struct sd_maker *m, uint64_t table,
                                       uint64_t number, uint32_t depth, uint32_t n)
 {
-    struct sd_rec_calls_from *r = sd_made_record(
+    struct sd_rec_calls_from *r = sd_maker_record(
         m, SD_REC_CALLS_FROM, sizeof *r + n * sizeof(struct sd_open_call));
 
     r->track = 4;
@@ -69,15 +69,15 @@ static uint32_t *put_event(uint32_t *at, enum sd_call_event event, uint32_t site
 
 /* "f10 g20 .30 .40": f begins at 10, g at 20, ends at 30 and 40; ~ pauses, ^f goes on,
  * ! never was; of room for `room` events. */
-static void run(struct sd_made *m, uint64_t table, uint64_t number, const char *words,
+static void run(struct sd_maker *m, uint64_t table, uint64_t number, const char *words,
                 uint32_t room)
 {
-    struct sd_rec_calls *r = sd_made_record(m, SD_REC_CALLS, sizeof *r + 8 * room);
+    struct sd_rec_calls *r = sd_maker_record(m, SD_REC_CALLS, sizeof *r + 8 * room);
     uint32_t n = 0, *unit = r->units;
     unsigned last = 0;
 
     r->table = table;
-    r->base = SD_MADE_MONO;
+    r->base = SD_MAKER_MONO;
     r->number = number;
     m->head.count += room - 1;
     for (const char *at = words; *at && n < room; n++) {
@@ -104,15 +104,15 @@ static void run(struct sd_made *m, uint64_t table, uint64_t number, const char *
 }
 
 /* All spans of the capture: "g 20-30, f 10-40". */
-static const char *spans(struct sd_made *m, const struct sd_filter *filter)
+static const char *spans(struct sd_maker *m, const struct sd_filter *filter)
 {
     static char text[4096];
-    struct sd_profile *p = sd_made_load(m, filter);
+    struct sd_profile *p = sd_maker_load(m, filter);
     struct sd_events *events;
     struct sd_event e;
     size_t n = 0;
 
-    CHECK(sd_events_open(p, *m->path ? m->path : sd_made_save(m), filter, &events) ==
+    CHECK(sd_events_open(p, *m->path ? m->path : sd_maker_save(m), filter, &events) ==
           0);
     sd_events_want_calls(events);
     *text = 0;
@@ -132,29 +132,29 @@ static const char *spans(struct sd_made *m, const struct sd_filter *filter)
 TEST(calls_of_a_timeline_become_spans)
 {
     struct sd_profile *p;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50", 10);
     run(&m, TABLE, 7, "g60 !61 .70", 3);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "g\" 20-30, g\" 35-38, f 10-40, f 50-70") == 0);
-    p = sd_made_load(&m, NULL);
+    p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 4 && p->n_timeline_lost == 0);
     CHECK(p->end_ns == 70 && !p->complaint);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(what_is_open_where_a_timeline_ends_is_unfinished)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 g20 f30 .40", 4);
@@ -162,24 +162,24 @@ TEST(what_is_open_where_a_timeline_ends_is_unfinished)
     names(&m, TABLE + 1, 9);
     from(&m, TABLE + 1, 0, 0, 0);
     run(&m, TABLE + 1, 0, "g50 .60 f70", 3);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "f 30-40, g\" 20-40 unfinished, f 10-40 unfinished, "
                                   "g\" 50-60, f 70-70 unfinished") == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(a_paused_call_is_several_spans)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 ~20 g20 .30 ^f31 .40", 6);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "f 10-20 paused, g\" 20-30, f 31-40 resumed") == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* A chunk in the middle is gone: f is the same as before, one g has ended and another
@@ -188,72 +188,72 @@ TEST(a_gap_of_a_timeline_costs_what_was_in_it)
 {
     struct sd_rec_calls_from *r;
     struct sd_profile *p;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 g20", 2);
-    sd_made_chunk(&m, 1, 3);
+    sd_maker_chunk(&m, 1, 3);
     r = from(&m, TABLE, 6, 2, 2);
-    r->open[0] = (struct sd_open_call){ SD_MADE_MONO + 10, F, 0 };
-    r->open[1] = (struct sd_open_call){ SD_MADE_MONO + 80, G, 0 };
+    r->open[0] = (struct sd_open_call){ SD_MAKER_MONO + 10, F, 0 };
+    r->open[1] = (struct sd_open_call){ SD_MAKER_MONO + 80, G, 0 };
     run(&m, TABLE, 6, ".90 .100", 2);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "g\" 20-20 unfinished, g\" 80-90, f 10-100") == 0);
-    p = sd_made_load(&m, NULL);
+    p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 2 && p->n_timeline_lost == 2 && p->complaint);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* Only the innermost are told: what ends below them is not known. */
 TEST(calls_of_which_nothing_is_known_are_left_out)
 {
     struct sd_rec_calls_from *r;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 5);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 5);
     r = from(&m, TABLE, 100, 3, 1);
-    r->open[0] = (struct sd_open_call){ SD_MADE_MONO + 5, F, 0 };
+    r->open[0] = (struct sd_open_call){ SD_MAKER_MONO + 5, F, 0 };
     run(&m, TABLE, 100, "g6 .7 .8 .9 .10 .11 f12", 7);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     /* Nor are the names, which stood in a chunk before. */
     CHECK(strcmp(spans(&m, NULL), "[lost name] 6-7, [lost name] 5-8, "
                                   "[lost name] 12-12 unfinished") == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(clocks_that_go_back_and_sites_that_are_none_do_no_harm)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     run(&m, TABLE, 3, ".5 f10 x30", 3); /* nor does it say where it stands */
     run(&m, TABLE, 6, ".20", 1);
     run(&m, TABLE, 7, ".15", 1);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "[lost name] 30-30, f 10-30") == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(a_window_of_time_chooses_calls)
 {
     const struct sd_filter window = { .from_ns = 32, .to_ns = 36 };
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50 .60", 8);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, &window), "g\" 35-38, f 10-40") == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* Ticks of a counter, 4 to a nanosecond: the table's pairs and the timeline's are one
@@ -262,45 +262,45 @@ TEST(ticks_of_a_timeline_become_nanoseconds)
 {
     struct sd_rec_calls_from *r;
     struct sd_rec_calls *c;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     r = from(&m, TABLE, 0, 0, 0);
     r->clock = SD_CLOCK_TSC;
     r->ticks = 4000;
-    r->mono_ns = SD_MADE_MONO;
-    c = sd_made_record(&m, SD_REC_CALLS, sizeof *c + 16);
+    r->mono_ns = SD_MAKER_MONO;
+    c = sd_maker_record(&m, SD_REC_CALLS, sizeof *c + 16);
     c->table = TABLE;
     c->base = 4000;
     put_event(put_event(c->units, SD_CALL_BEGINS, F, 400), SD_CALL_ENDS, 0, 3999600);
     m.head.count++;
-    sd_made_defs(&m, TABLE, 1);
-    sd_made_clock(&m, 4000 + 80000000, SD_MADE_MONO + 20000000);
-    sd_made_end(&m, 0);
+    sd_maker_defs(&m, TABLE, 1);
+    sd_maker_clock(&m, 4000 + 80000000, SD_MAKER_MONO + 20000000);
+    sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "f 100-1000000") == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* A tree of f, called so often, whose table has this stream. */
-static void tree(struct sd_made *m, uint64_t stream, uint64_t calls)
+static void tree(struct sd_maker *m, uint64_t stream, uint64_t calls)
 {
     struct sd_call_cell cells[2];
     uint32_t process, track, f;
 
-    sd_made_defs(m, stream, 1);
-    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
-    track = sd_made_track(m, SD_TRACK_THREAD, process, 8, "Worker");
-    f = sd_made_function(m, "f", "/app/a.py", 1);
-    cells[0] = sd_made_root(track, 0, 0);
+    sd_maker_defs(m, stream, 1);
+    process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    track = sd_maker_track(m, SD_TRACK_THREAD, process, 8, "Worker");
+    f = sd_maker_function(m, "f", "/app/a.py", 1);
+    cells[0] = sd_maker_root(track, 0, 0);
     cells[1] = (struct sd_call_cell){ .key = 1, .site = f, .calls = calls, .ticks = 5 };
-    sd_made_cells(m, stream, 2, 0, cells, 2);
+    sd_maker_cells(m, stream, 2, 0, cells, 2);
 }
 
-static uint64_t lost(struct sd_made *m)
+static uint64_t lost(struct sd_maker *m)
 {
-    struct sd_profile *p = sd_made_load(m, NULL);
+    struct sd_profile *p = sd_maker_load(m, NULL);
     uint64_t n = p->n_timeline_lost;
 
     sd_profile_free(p);
@@ -309,97 +309,97 @@ static uint64_t lost(struct sd_made *m)
 
 TEST(a_tree_without_a_timeline_misses_nothing)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8); /* of a Profile, whose tree is nowhere */
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 .20", 2);
     tree(&m, 5, 1000);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(lost(&m) == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(a_tree_says_what_its_own_timeline_misses)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, 5, 8);
     from(&m, 5, 0, 0, 0);
     run(&m, 5, 0, "f10 .20 f30 .40", 4);
     tree(&m, 5, 9);
     tree(&m, 6, 1000);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(lost(&m) == 7);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(without_a_tree_a_gap_says_what_a_timeline_misses)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 .20", 2);
-    sd_made_chunk(&m, 1, 2);
+    sd_maker_chunk(&m, 1, 2);
     from(&m, TABLE, 22, 0, 0);
     run(&m, TABLE, 22, "f30 .40", 2);
     tree(&m, 5, 1000);
-    sd_made_end(&m, 0);
+    sd_maker_end(&m, 0);
     CHECK(lost(&m) == 10);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(a_call_that_never_was_is_not_counted_in_another_run_either)
 {
     struct sd_profile *p;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     from(&m, TABLE, 0, 0, 0);
     run(&m, TABLE, 0, "f10 g20", 2);
     run(&m, TABLE, 2, "!21 g30 .40 .50", 4);
-    sd_made_end(&m, 0);
-    p = sd_made_load(&m, NULL);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 2);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* Ticks that are more nanoseconds than there are: the last moment there is. */
 TEST(ticks_beyond_all_time_are_its_end)
 {
     struct sd_rec_calls *r;
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     names(&m, TABLE, 8);
     for (int i = 0; i < 2; i++) {
         struct sd_rec_calls_from *at = from(&m, TABLE, 0, 0, 0);
 
         at->clock = SD_CLOCK_TSC;
         at->ticks = 1000 + 100000000 * (uint64_t)i;
-        at->mono_ns = SD_MADE_MONO + 400000000 * (uint64_t)i;
+        at->mono_ns = SD_MAKER_MONO + 400000000 * (uint64_t)i;
     }
-    r = sd_made_record(&m, SD_REC_CALLS, sizeof *r + 8);
+    r = sd_maker_record(&m, SD_REC_CALLS, sizeof *r + 8);
     r->table = TABLE;
     r->base = UINT64_MAX - 10;
     put_event(r->units, SD_CALL_BEGINS, F, 0);
-    sd_made_end(&m, 0);
-    p = sd_made_load(&m, NULL);
-    CHECK(p->n_timeline_calls == 1 && p->end_ns == SD_TIME_MAX - SD_MADE_MONO);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
+    CHECK(p->n_timeline_calls == 1 && p->end_ns == SD_TIME_MAX - SD_MAKER_MONO);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* Made once from docs/format.md (4.2), not by our writer: short events and long ones,
@@ -462,7 +462,7 @@ static const uint8_t golden[] = {
 
 TEST(golden_timeline_is_read)
 {
-    struct sd_made m = { 0 };
+    struct sd_maker m = { 0 };
     struct sd_profile *p;
 
     sd_buf_add(&m.file, golden, sizeof golden);
@@ -470,8 +470,8 @@ TEST(golden_timeline_is_read)
                  "g 66545-66546, g 136546-236546, g 236556-236566 paused, "
                  "f 1010-236566 paused, g 236586-236591, g 236691-236741 resumed, "
                  "f 236691-236742 resumed, f 236751-236751 unfinished") == 0);
-    p = sd_made_load(&m, NULL);
+    p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 6);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }

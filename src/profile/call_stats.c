@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -27,6 +28,7 @@ void sd_call_stats_release(struct sd_call_stats *s)
 
 void sd_call_stats_move(struct sd_call_stats *to, struct sd_call_stats *from)
 {
+    sd_assert(to != from);
     *to = *from;
     to->strings.arena = &to->arena;
     sd_call_stats_init(from);
@@ -40,6 +42,7 @@ static int add_function(struct sd_call_stats *s, uint64_t key, uint32_t file,
     struct sd_call_function *grown;
     int rc;
 
+    sd_assert(file < s->strings.n && name < s->strings.n);
     if (s->n_functions >= UINT32_MAX)
         return sd_fail(SD_EFULL, "more functions than 32-bit numbers can count");
     grown = sd_grow_array(s->functions, &s->functions_cap, s->n_functions + 1,
@@ -116,6 +119,7 @@ static int list_function(struct sd_call_stats *s, sd_function_id id)
     sd_function_id *grown =
         sd_grow_array(s->listed, &s->listed_cap, s->n_listed + 1, sizeof *grown);
 
+    sd_assert(!s->functions[id.at].is_listed);
     if (!grown)
         return sd_no_memory();
     s->listed = grown;
@@ -129,6 +133,7 @@ int sd_call_stats_count(struct sd_call_stats *s, sd_function_id id,
 {
     int rc = s->functions[id.at].is_listed ? 0 : list_function(s, id);
 
+    sd_assert(id.at < s->n_functions);
     return rc < 0 ? rc : add_numbers(&s->functions[id.at].n, n);
 }
 
@@ -178,6 +183,8 @@ static int add_edge(struct sd_call_stats *s, sd_function_id id,
     struct sd_call_edge *grown;
     int rc = 0;
 
+    sd_assert(edge->next == SD_NO_EDGE && edge->caller.at < s->n_functions);
+    sd_assert((callee->last_caller == SD_NO_EDGE) == (callee->n_callers == 0));
     if (s->n_edges >= SD_NO_EDGE)
         return sd_fail(SD_EFULL, "more callers than 32-bit numbers can count");
     grown = sd_grow_array(s->edges, &s->edges_cap, s->n_edges + 1, sizeof *grown);
@@ -206,12 +213,13 @@ static int count_edge(struct sd_call_stats *s, sd_function_id callee,
 {
     uint32_t at = find_edge(s, callee, edge->caller);
 
+    sd_assert(callee.at < s->n_functions);
     if (at == SD_NO_EDGE)
         return add_edge(s, callee, edge);
     if (s->edges[at].is_plain != edge->is_plain)
         return sd_fail(SD_EUSAGE,
-                       "files of profile and of cProfile cannot be added up: one knows "
-                       "only how often each caller called");
+                       "files from Python's profile and from cProfile cannot be added "
+                       "up: profile stores only call counts for each caller");
     return add_numbers(&s->edges[at].n, &edge->n);
 }
 
@@ -274,7 +282,7 @@ int sd_call_stats_sum(struct sd_call_stats *s)
 
 int sd_call_stats_add_origin(struct sd_call_stats *s, const char *line, size_t n)
 {
-    struct sd_interned *grown =
+    struct sd_intern_string *grown =
         sd_grow_array(s->origins, &s->origins_cap, s->n_origins + 1, sizeof *grown);
 
     if (!grown)
@@ -299,7 +307,7 @@ struct transfer {
 };
 static const sd_function_id none = { UINT32_MAX };
 
-static size_t folder_length(const struct sd_interned *file)
+static size_t folder_length(const struct sd_intern_string *file)
 {
     const char *slash = memrchr(file->p, '/', file->n);
 
@@ -389,6 +397,7 @@ int sd_call_stats_strip_dirs(struct sd_call_stats *s)
         return rc;
     }
     stripped.sum = s->sum;
+    stripped.is_sampled = s->is_sampled;
     sd_call_stats_release(s);
     sd_call_stats_move(s, &stripped);
     return 0;
@@ -403,7 +412,7 @@ bool sd_call_function_is_builtin(const struct sd_call_function *f)
 
 void sd_call_function_label(struct sd_buf *to, const struct sd_call_function *f)
 {
-    const struct sd_interned *name = &f->name;
+    const struct sd_intern_string *name = &f->name;
 
     if (!sd_call_function_is_builtin(f)) {
         sd_buf_add(to, f->file.p, f->file.n);
@@ -420,7 +429,8 @@ void sd_call_function_label(struct sd_buf *to, const struct sd_call_function *f)
 }
 
 /* UTF-8 has the order of its code points, and so have Python's strings. */
-int sd_call_name_compare(const struct sd_interned *a, const struct sd_interned *b)
+int sd_call_name_compare(const struct sd_intern_string *a,
+                         const struct sd_intern_string *b)
 {
     int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
 

@@ -49,7 +49,7 @@ struct sd_call_edge {
 };
 
 struct sd_call_function {
-    struct sd_interned file, name;
+    struct sd_intern_string file, name;
     uint32_t file_id, name_id; /* in `strings` */
     int64_t line;
     bool is_listed; /* has numbers of its own; else it only called */
@@ -69,11 +69,12 @@ struct sd_call_stats {
     size_t n_listed, listed_cap;
     struct sd_call_edge *edges; /* owned */
     size_t n_edges, edges_cap;
-    struct sd_interned *origins; /* owned; the lines that say where it came from */
+    struct sd_intern_string *origins; /* owned; the lines that say where it came from */
     size_t n_origins, origins_cap;
     struct sd_table by_key;
     struct sd_table by_edge;    /* of functions with many callers */
     struct sd_call_numbers sum; /* of all functions; no total */
+    bool is_sampled; /* `calls` are samples below a function, `primitive` those in it */
 };
 
 void sd_call_stats_init(struct sd_call_stats *s);
@@ -125,7 +126,8 @@ bool sd_call_function_is_builtin(const struct sd_call_function *f);
 double sd_call_edge_total(const struct sd_call_edge *e,
                           const struct sd_call_function *f);
 /* As Python compares strings: < 0, 0, > 0. */
-int sd_call_name_compare(const struct sd_interned *a, const struct sd_interned *b);
+int sd_call_name_compare(const struct sd_intern_string *a,
+                         const struct sd_intern_string *b);
 /* By file, line and name, as Python compares such tuples. */
 int sd_call_function_compare(const struct sd_call_function *a,
                              const struct sd_call_function *b);

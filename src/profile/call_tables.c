@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/decode.h"
@@ -12,6 +13,11 @@
 #include "profile/samples.h"
 
 enum { NONE = UINT32_MAX };
+
+_Static_assert(sizeof(struct sd_call_root) == sizeof(struct sd_call_cell),
+               "the root is a cell");
+_Static_assert((int)SD_CALLS_METRICS <= (int)SD_SAMPLE_METRICS,
+               "totals have a column for each");
 
 /* --- Gathering */
 
@@ -28,6 +34,7 @@ static int reserve(struct sd_call_tables *t, size_t more)
     if (!pieces)
         return sd_no_memory();
     t->pieces = pieces;
+    sd_assert(t->cap >= t->n + more && t->cap_pieces > t->n_pieces);
     return 0;
 }
 
@@ -57,6 +64,7 @@ static int reserve_pairs(struct sd_call_tables *t, size_t more)
     if (!numbers)
         return sd_no_memory();
     t->pair_numbers = numbers;
+    sd_assert(t->cap_pairs >= t->n_pairs + more && t->cap_numbers >= t->n_pairs + more);
     return 0;
 }
 
@@ -131,6 +139,7 @@ int sd_call_tables_add(struct sd_call_tables *t, const struct sd_cells_view *vie
         (struct sd_call_piece){ view->first + i, t->n, view->n - i };
     for (; i < view->n; i++)
         t->cells[t->n++] = *cell_in(view, i);
+    sd_assert(t->n <= t->cap);
     return 0;
 }
 
@@ -194,6 +203,7 @@ static int define_metric(struct sd_profile *p, enum sd_call_metric m, sd_metric_
     uint32_t meaning;
     int rc = sd_define_string(p, metrics[m].name, strlen(metrics[m].name), &key.name);
 
+    sd_assert(metrics[m].name && metrics[m].meaning); /* the table has them all */
     if (rc == 0)
         rc = sd_define_string(p, metrics[m].meaning, strlen(metrics[m].meaning),
                               &meaning);
@@ -227,6 +237,7 @@ static int stack_below(struct sd_call_tables *t, struct sd_decoder *d, size_t i,
         return sd_define_lost_stack(d->grow, &out->at);
     }
     t->nodes[i].parent = parent;
+    sd_assert(parent < i && parent < t->n);
     if (parent != 0)
         out->at = t->stacks[parent];
     return 0;
@@ -238,9 +249,10 @@ static void place_beyond(struct sd_call_tables *t, size_t i, uint32_t n_below)
     struct sd_beyond_cell cell;
     uint64_t c_calls, *around;
 
+    sd_assert(i < t->n && n_below < t->n);
     memcpy(&cell, &t->cells[i], sizeof cell);
     c_calls = cell.c_calls < cell.calls ? cell.c_calls : cell.calls;
-    below->inside = (struct sd_traced_calls){ cell.calls - c_calls, c_calls };
+    below->inside = (struct sd_call_counts_calls){ cell.calls - c_calls, c_calls };
     below->around = below->inside;
     around = t->nodes[i].is_c ? &below->around.c : &below->around.python;
     below->first_calls = cell.first_calls < *around ? cell.first_calls : *around;
@@ -273,20 +285,21 @@ static int place_cells(struct sd_call_tables *t, struct sd_decoder *d)
     return rc;
 }
 
-static struct sd_traced_calls calls_in(struct sd_calls_inside n)
+static struct sd_call_counts_calls calls_in(struct sd_calls_inside n)
 {
-    return (struct sd_traced_calls){ n.python, n.c };
+    return (struct sd_call_counts_calls){ n.python, n.c };
 }
 
-static void add_calls(struct sd_traced_calls *to, struct sd_traced_calls n)
+static void add_calls(struct sd_call_counts_calls *to, struct sd_call_counts_calls n)
 {
     to->python = sd_sum_u64(to->python, n.python);
     to->c = sd_sum_u64(to->c, n.c);
 }
 
-static struct sd_traced_calls of_kind(bool is_c, uint64_t n)
+static struct sd_call_counts_calls of_kind(bool is_c, uint64_t n)
 {
-    return is_c ? (struct sd_traced_calls){ 0, n } : (struct sd_traced_calls){ n, 0 };
+    return is_c ? (struct sd_call_counts_calls){ 0, n }
+                : (struct sd_call_counts_calls){ n, 0 };
 }
 
 /* All of a pair but its times. */
@@ -306,6 +319,7 @@ static void count_pair(struct sd_pair *pair, const struct sd_pair_cell *c, bool 
     pair->pair_inside = pair->pair_around;
     add_calls(&pair->total_inside, of_kind(is_c, pair->primitive));
     add_calls(&pair->pair_inside, of_kind(is_c, pair->pair_primitive));
+    sd_assert(pair->pair_primitive >= pair->primitive);
 }
 
 static int place_pairs(struct sd_call_tables *t, struct sd_decoder *d)
@@ -331,7 +345,7 @@ static int place_pairs(struct sd_call_tables *t, struct sd_decoder *d)
 
 /* --- Calls that are open */
 
-static void leave_out_one(struct sd_traced_calls *n, bool is_c)
+static void leave_out_one(struct sd_call_counts_calls *n, bool is_c)
 {
     uint64_t *of = is_c ? &n->c : &n->python;
 
@@ -362,6 +376,7 @@ static void add_open_to(struct sd_call_tables *t, uint32_t at,
     struct sd_pair_cell *cell = &t->pairs[at];
     struct sd_pair *pair = &t->settled[at];
 
+    sd_assert(at < t->n_pairs);
     leave_out_one(&pair->pair_inside, pair->is_c);
     add_calls(&pair->pair_inside, call->inside);
     add_calls(&pair->pair_around, call->around);
@@ -672,6 +687,7 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
     struct sd_trace_cost cost;
     int rc;
 
+    sd_assert(t->n > 0 && !t->nodes); /* the one before was handed out */
     memcpy(&root, &t->cells[0], sizeof root);
     cost = (struct sd_trace_cost){ .python_inside = root.python_inside,
                                    .python_outside = root.python_outside,
@@ -724,6 +740,7 @@ static void fill(struct sd_call_tables *t, size_t i)
     const struct sd_call_cell *c = &t->cells[i];
     uint64_t resumes = c->resumes < c->calls ? c->resumes : c->calls;
 
+    sd_assert_slow(i > 0 && i < t->n);
     t->values[SD_CALLS_CALLS] = bounded(c->calls);
     t->values[SD_CALLS_STARTS] = bounded(c->calls - resumes);
     t->values[SD_CALLS_TIME] = t->times[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_CALL_TABLES_H
 #define SD_PROFILE_CALL_TABLES_H
-/* call_tables: from the cells of traced calls (capture/call_cell.h) to events.
+/* call_tables: turns the cells of traced calls (capture/call_cell.h) into events.
  *
  * A table is one thread's tree, and the pairs of calls beyond it.  Its cells come chunk
  * by chunk, and a name may be defined in a later chunk than the cell that has it, so a

@@ -12,27 +12,27 @@
 
 /* Definitions of a table of this stream, in its chunk `seq`; ids go on from the chunk
  * before. */
-static inline void sd_made_defs(struct sd_made *m, uint64_t stream, uint32_t seq)
+static inline void sd_maker_defs(struct sd_maker *m, uint64_t stream, uint32_t seq)
 {
     uint32_t next_id = m->next_id;
 
-    sd_made_chunk(m, stream, seq);
+    sd_maker_chunk(m, stream, seq);
     m->head.type = SD_CHUNK_DEFS;
     m->next_id = seq == 1 ? 1 : next_id;
 }
 
-static inline void sd_made_clock(struct sd_made *m, uint64_t ticks, uint64_t mono_ns)
+static inline void sd_maker_clock(struct sd_maker *m, uint64_t ticks, uint64_t mono_ns)
 {
-    struct sd_rec_clock *r = sd_made_record(m, SD_REC_CLOCK, sizeof *r);
+    struct sd_rec_clock *r = sd_maker_record(m, SD_REC_CLOCK, sizeof *r);
 
     r->kind = SD_CLOCK_TSC;
     r->ticks = ticks;
     r->mono_ns = mono_ns;
 }
 
-static inline void sd_made_cells(struct sd_made *m, uint64_t stream, uint32_t seq,
-                                 uint64_t first, const struct sd_call_cell *cells,
-                                 uint32_t n)
+static inline void sd_maker_cells(struct sd_maker *m, uint64_t stream, uint32_t seq,
+                                  uint64_t first, const struct sd_call_cell *cells,
+                                  uint32_t n)
 {
     struct {
         struct sd_segment head;
@@ -46,17 +46,17 @@ static inline void sd_made_cells(struct sd_made *m, uint64_t stream, uint32_t se
 
     CHECK(n <= 16);
     memcpy(chunk.cells, cells, n * sizeof *cells);
-    sd_made_end_chunk(m);
+    sd_maker_end_chunk(m);
     m->head =
         (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
-    sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *cells);
+    sd_maker_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *cells);
     m->head = (struct sd_chunk_head){ 0 };
 }
 
 /* Pairs of calls beyond a tree; the first of them has no site. */
-static inline void sd_made_pairs(struct sd_made *m, uint64_t stream, uint32_t seq,
-                                 uint64_t first, const struct sd_pair_cell *pairs,
-                                 uint32_t n)
+static inline void sd_maker_pairs(struct sd_maker *m, uint64_t stream, uint32_t seq,
+                                  uint64_t first, const struct sd_pair_cell *pairs,
+                                  uint32_t n)
 {
     struct {
         struct sd_segment head;
@@ -70,28 +70,28 @@ static inline void sd_made_pairs(struct sd_made *m, uint64_t stream, uint32_t se
 
     CHECK(n <= 16);
     memcpy(chunk.pairs, pairs, n * sizeof *pairs);
-    sd_made_end_chunk(m);
+    sd_maker_end_chunk(m);
     m->head =
         (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
-    sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *pairs);
+    sd_maker_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *pairs);
     m->head = (struct sd_chunk_head){ 0 };
 }
 
 /* A signature of the function of these, whose argument `parameter` (number 0) has this
  * length. */
-static inline uint32_t sd_made_signature(struct sd_made *m, uint32_t function,
-                                         const char *name, const char *file,
-                                         uint32_t line, const char *label,
-                                         const char *parameter, int64_t n)
+static inline uint32_t sd_maker_signature(struct sd_maker *m, uint32_t function,
+                                          const char *name, const char *file,
+                                          uint32_t line, const char *label,
+                                          const char *parameter, int64_t n)
 {
-    uint32_t text = sd_made_string(m, label), argument = sd_made_string(m, parameter);
-    uint32_t name_id = sd_made_string(m, name), file_id = sd_made_string(m, file);
-    struct sd_rec_site *r = sd_made_record(m, SD_REC_SITE, sizeof *r);
+    uint32_t text = sd_maker_string(m, label), argument = sd_maker_string(m, parameter);
+    uint32_t name_id = sd_maker_string(m, name), file_id = sd_maker_string(m, file);
+    struct sd_rec_site *r = sd_maker_record(m, SD_REC_SITE, sizeof *r);
     struct sd_rec_size *size;
     uint32_t id = m->next_id++;
 
     sd_fill_signature(r, id, name_id, text, file_id, line, function);
-    size = sd_made_record(m, SD_REC_SIZE, sizeof *size + sizeof n);
+    size = sd_maker_record(m, SD_REC_SIZE, sizeof *size + sizeof n);
     size->site = id;
     size->name = argument;
     size->kind = SD_SIZE_LENGTH;
@@ -101,8 +101,8 @@ static inline uint32_t sd_made_signature(struct sd_made *m, uint32_t function,
 }
 
 /* The root of a tree, whose tracing costs so many ticks a call. */
-static inline struct sd_call_cell sd_made_root(uint32_t track, uint32_t inside,
-                                               uint32_t outside)
+static inline struct sd_call_cell sd_maker_root(uint32_t track, uint32_t inside,
+                                                uint32_t outside)
 {
     struct sd_call_root root = { .track = track,
                                  .folded = 3,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 static int line_for(struct sd_clocks *c, uint64_t stream, struct sd_clock_line **line)
@@ -32,6 +33,7 @@ static void thin(struct sd_clock_line *line)
 {
     size_t kept = 1;
 
+    sd_assert(line->n > 2); /* the first and the last are not all */
     for (size_t i = 2; i + 1 < line->n; i += 2)
         line->pairs[kept++] = line->pairs[i];
     line->pairs[kept++] = line->pairs[line->n - 1];
@@ -57,6 +59,7 @@ int sd_clocks_add(struct sd_clocks *c, uint64_t stream, uint64_t ticks,
         return 0;
     if (line->n == SD_CLOCK_PAIRS) {
         thin(line);
+        sd_assert(line->n < SD_CLOCK_PAIRS); /* or this would not end */
         return sd_clocks_add(c, stream, ticks, mono_ns);
     }
     pairs = sd_grow_array(line->pairs, &line->cap, line->n + 1, sizeof *pairs);
@@ -66,6 +69,8 @@ int sd_clocks_add(struct sd_clocks *c, uint64_t stream, uint64_t ticks,
     memmove(pairs + at + 1, pairs + at, (line->n - at) * sizeof *pairs);
     pairs[at] = (struct sd_clock_pair){ ticks, mono_ns };
     line->n++;
+    sd_assert(at == 0 || pairs[at - 1].ticks < ticks);
+    sd_assert(at + 1 == line->n || pairs[at + 1].ticks > ticks);
     return 0;
 }
 
@@ -81,6 +86,7 @@ static size_t segment(const struct sd_clock_line *line, uint64_t ticks)
 {
     size_t low = 0, high = line->n - 1;
 
+    sd_assert_slow(line->n >= 2);
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
 
@@ -120,6 +126,7 @@ uint64_t sd_clock_line_ns(const struct sd_clock_line *line, uint64_t ticks)
                        : ticks;
     a = &line->pairs[segment(line, ticks)];
     b = a + 1;
+    sd_assert_slow(b->ticks > a->ticks && b->mono_ns > a->mono_ns);
     slope = (double)(b->mono_ns - a->mono_ns) / (double)(b->ticks - a->ticks);
     /* From the near end, so that the distance multiplied stays small. */
     ns = ticks >= a->ticks ? (double)(ticks - a->ticks) * slope

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_CLOCKS_H
 #define SD_PROFILE_CLOCKS_H
-/* clocks: from a stream's ticks to nanoseconds of CLOCK_MONOTONIC.
+/* clocks: converts a stream's ticks to nanoseconds of CLOCK_MONOTONIC.
  *
  * Most streams tick in CLOCK_MONOTONIC itself and need nothing.  Others (the time
  * stamp counter) carry pairs of both clocks; between two pairs time is a straight line,

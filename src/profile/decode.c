@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
+#include "capture/call_cell.h"
 #include "profile/profile_define.h"
 #include "profile/local_ids.h"
 #include "profile/samples.h"
@@ -15,6 +17,7 @@ enum { NONE = UINT32_MAX };
 int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile *grow,
                     const struct sd_profile *p)
 {
+    sd_assert(p && (!grow || grow == p));
     *d = (struct sd_decoder){ .reader = r,
                               .grow = grow,
                               .p = p,
@@ -180,6 +183,7 @@ static void take_exit(struct sd_decoder *d, const struct sd_rec_exit *r)
     seen_until(d, ns);
     if (!d->grow || id == NONE)
         return;
+    sd_assert(id < d->grow->n_tracks);
     t = &d->grow->tracks[id];
     t->status = r->status;
     t->last_ns = ns > t->last_ns ? ns : t->last_ns;
@@ -192,6 +196,7 @@ static void set_values(const struct sd_decoder *d, struct sd_event *e, uint32_t 
 {
     uint32_t id = sd_local_of(d, shape, SD_REC_SHAPE);
 
+    sd_assert_slow(id == NONE || id < d->p->index->shapes.n);
     e->values = values;
     e->metrics = id == NONE ? NULL : d->p->index->shapes_of[id].metrics;
     e->n_values = id == NONE ? 0 : d->p->index->shapes_of[id].n;
@@ -239,7 +244,7 @@ static int event_site(struct sd_decoder *d, uint32_t local_at, uint32_t *site)
 
 static int take_open(struct sd_decoder *d, const struct sd_rec_open *r)
 {
-    struct sd_open o = { .span = r->span, .stream = (uint32_t)d->n_streams };
+    struct sd_open_span o = { .span = r->span, .stream = (uint32_t)d->n_streams };
     int rc = event_track(d, r->track, &o.track, &o.process);
 
     if (rc == 0)
@@ -320,6 +325,7 @@ static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
         rc = end_partial(d, &e->stack);
     if (rc < 0)
         return rc;
+    sd_assert_slow(e->stack.at == NONE || e->stack.at < d->p->n_stacks);
     e->kind = SD_EVENT_SAMPLE;
     e->site = SD_NO_SITE;
     e->from_ns = e->to_ns = sd_decoder_moment(d, r->time);
@@ -335,7 +341,7 @@ static int take_timeline(struct sd_decoder *d, const struct sd_record *rec)
     uint32_t len = rec->len; /* it may be gone behind the calls */
     int rc;
 
-    if (d->spans.wish == SD_SPANS_NONE)
+    if (d->spans.request == SD_SPANS_NONE)
         return 0;
     rc = rec->type == SD_REC_NAMES        ? sd_call_spans_names(d, r)
          : rec->type == SD_REC_CALLS_FROM ? sd_call_spans_from(d, r)
@@ -449,6 +455,7 @@ static bool has_room_for_cells(struct sd_decoder *d, const struct sd_cells_view 
     struct sd_profile_index *ix = d->grow->index;
     size_t bytes = (size_t)view->n * view->cell_bytes * GATHERED_TIMES;
 
+    sd_assert(d->grow); /* cells are read while a profile is filled, and never again */
     if (sd_profile_has_room(d->grow, bytes)) {
         ix->gathered_bytes += bytes;
         return true;
@@ -483,11 +490,19 @@ static int begin_chunk(struct sd_decoder *d)
 /* Of the tree of this stream, which is settled. */
 static int count_tree(struct sd_decoder *d, uint64_t stream)
 {
+    struct sd_call_root root;
     uint64_t sum = 0;
+    int rc;
 
+    if (d->calls.n == 0)
+        return 0;
     for (size_t i = 1; i < d->calls.n; i++)
         sum += d->calls.cells[i].calls;
-    return d->calls.n ? sd_table_put(&d->tree_calls, stream, sum) : 0;
+    memcpy(&root, &d->calls.cells[0], sizeof root);
+    rc = sd_table_put(&d->tree_calls, stream, sum);
+    return rc == 0 && root.flags & SD_CALLS_TIMED
+               ? sd_call_spans_expect(&d->spans, stream)
+               : rc;
 }
 
 static int end_stream(struct sd_decoder *d, uint64_t stream)
@@ -549,10 +564,11 @@ static int next_chunk(struct sd_decoder *d)
 /* What began and never ended: it lasted at least until its stream's last word. */
 static int next_unfinished(struct sd_decoder *d, struct sd_event *e)
 {
-    struct sd_open left;
+    struct sd_open_span left;
 
     if (!sd_opens_left(&d->opens, &d->left_at, &left))
         return 0;
+    sd_assert(left.stream < d->n_streams);
     *e = (struct sd_event){
         .kind = SD_EVENT_SPAN,
         .track = { left.track },

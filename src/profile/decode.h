@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_DECODE_H
 #define SD_PROFILE_DECODE_H
-/* decode: from the records of chunks, in ids of each chunk, to events in ids of the
- * profile.
+/* decode: decodes the records of chunks, in ids of each chunk, into events in ids of
+ * the profile.
  *
  * local_ids.h has what ids mean; here are events, and the order of chunks and streams.
  *

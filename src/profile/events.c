@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "profile/decode.h"
 #include "profile/profile_define.h"
@@ -91,7 +92,7 @@ static int open_capture(struct sd_events *e, uint64_t at)
     e->decoder.host = host;
     if (rc == 0 && e->screen.has_section)
         rc = note_sections(e);
-    e->decoder.spans.wish = e->wants_calls ? SD_SPANS_EACH : SD_SPANS_NONE;
+    e->decoder.spans.request = e->wants_calls ? SD_SPANS_EACH : SD_SPANS_NONE;
     return rc;
 }
 
@@ -132,7 +133,7 @@ int sd_events_open(const struct sd_profile *p, const char *path,
 void sd_events_want_calls(struct sd_events *e)
 {
     e->wants_calls = true;
-    e->decoder.spans.wish = SD_SPANS_EACH;
+    e->decoder.spans.request = SD_SPANS_EACH;
 }
 
 static int next_of_capture(struct sd_events *e, struct sd_event *out)
@@ -163,8 +164,10 @@ int sd_events_next(struct sd_events *e, struct sd_event *out)
 
 struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i, int64_t *values)
 {
-    const struct sd_stack_totals *t = &p->calls;
+    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
+    const struct sd_stack_totals *t = calls;
 
+    sd_assert(i < calls->n && t->n_metrics <= SD_SAMPLE_METRICS);
     for (uint32_t k = 0; k < t->n_metrics; k++)
         values[k] = t->values[k][i];
     return (struct sd_event){ .kind = SD_EVENT_CALLS,

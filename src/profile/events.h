@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_EVENTS_H
 #define SD_PROFILE_EVENTS_H
-/* events: every event of a capture, one after the other, in the profile's ids.
- * A cursor: streams in their order, never all in memory. */
+/* events: a cursor over every event of a capture, in the profile's ids: streams in
+ * their order, never all in memory. */
 #include "profile/profile.h"
 
 enum sd_event_kind {
@@ -37,7 +37,7 @@ struct sd_event { /* borrowed until the next */
     uint32_t n_values;
 };
 
-/* The calls of one of p->calls.items, as an event without a time.  `values` is the room
+/* The calls of one total of SD_CALLS, as an event without a time.  `values` is the room
  * for what it has, SD_SAMPLE_METRICS. */
 struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i,
                                   int64_t *values);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -23,6 +24,7 @@ int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
 {
     struct sd_interval i = { e->from_ns, e->to_ns, 1 };
 
+    sd_assert(s->has_section);
     if (e->kind != SD_EVENT_SPAN ||
         strcmp(p->sites[e->site.at].path, s->filter->section) != 0)
         return 0;
@@ -93,6 +95,7 @@ static int remember(uint8_t **answers, size_t *n, size_t need)
     memset(grown + *n, NOT_ASKED, cap - *n);
     *answers = grown;
     *n = cap;
+    sd_assert(need < *n);
     return 0;
 }
 
@@ -136,6 +139,7 @@ static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_
 {
     int rc = remember(&s->sites, &s->n_sites, id.at);
 
+    sd_assert(id.at < p->n_sites);
     if (rc < 0)
         return rc;
     if (s->sites[id.at] == NOT_ASKED) {
@@ -158,6 +162,7 @@ static int stack_passes(struct sd_screen *s, const struct sd_profile *p, sd_stac
     if (id.at == UINT32_MAX)
         return 0;
     rc = remember(&s->stacks, &s->n_stacks, id.at);
+    sd_assert(id.at < p->n_stacks);
     while (rc == 0 && answer == FAILS && end != UINT32_MAX) {
         if (s->stacks[end] != NOT_ASKED) {
             answer = s->stacks[end];
@@ -258,10 +263,12 @@ int sd_screen_check(const struct sd_screen *s, const struct sd_profile *p)
         return 0;
     if (s->has_section && !s->saw_section) {
         list_sections(p, &known);
-        rc = known.n ? sd_fail(SD_EUSAGE, "no section '%s' was recorded; there are %s",
-                               s->filter->section, sd_buf_string(&known))
-                     : sd_fail(SD_EUSAGE, "no section '%s' was recorded, nor any other",
-                               s->filter->section);
+        rc = known.n
+                 ? sd_fail(SD_EUSAGE, "no section '%s' was recorded; there are %s",
+                           s->filter->section, sd_buf_string(&known))
+                 : sd_fail(SD_EUSAGE,
+                           "no section '%s' was recorded; the capture has no sections",
+                           s->filter->section);
         sd_buf_release(&known);
     } else if (s->filter->track && !s->saw_track) {
         rc = sd_fail(SD_EUSAGE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_FILTER_H
 #define SD_PROFILE_FILTER_H
-/* filter: a struct sd_filter made ready to be asked for each event.
+/* filter: decides for each event whether a struct sd_filter lets it through.
  *
  * What a filter says of a site or a track is worked out once and remembered.  A
  * section's moments must be known before the first event is judged, so they are

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 /* Merges each interval into the one before it when the gap allows. */
@@ -21,6 +22,7 @@ static void close_gaps(struct sd_intervals *s)
             s->items[++kept] = *next;
         }
     }
+    sd_assert(s->n == 0 || kept < s->n);
     s->n = s->n ? kept + 1 : 0;
 }
 
@@ -71,6 +73,7 @@ static int insert(struct sd_intervals *s, uint32_t at, struct sd_interval i)
 {
     int rc = grow(s);
 
+    sd_assert(at <= s->n);
     if (rc < 0)
         return rc;
     memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof *s->items);
@@ -99,6 +102,7 @@ int sd_intervals_add(struct sd_intervals *s, uint32_t limit, struct sd_interval 
 {
     uint32_t at, end;
 
+    sd_assert(limit >= 2);
     if (i.to_ns < i.from_ns)
         i.to_ns = i.from_ns;
     if (extend_last(s, &i))
@@ -115,6 +119,8 @@ int sd_intervals_add(struct sd_intervals *s, uint32_t limit, struct sd_interval 
         i.to_ns = i.to_ns > next->to_ns ? i.to_ns : next->to_ns;
         i.n += next->n;
     }
+    sd_assert_slow(at == 0 || s->items[at - 1].to_ns < i.from_ns);
+    sd_assert_slow(end == s->n || s->items[end].from_ns > i.to_ns);
     if (end == at)
         return insert(s, at, i);
     s->items[at] = i;

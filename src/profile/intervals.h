@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_INTERVALS_H
 #define SD_PROFILE_INTERVALS_H
-/* intervals: when something was going on, in bounded memory.
+/* intervals: remembers when something was going on, in bounded memory.
  *
  * Kept sorted and apart.  When there would be more than the caller's limit, those
  * with the smallest gaps between them become one, so a loop of a million steps is

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "profile/profile_define.h"
@@ -46,11 +47,13 @@ static void set(struct sd_decoder *d, uint32_t id, unsigned kind, uint32_t is)
     d->locals[id] = (struct sd_local_id){ d->chunk_no, kind, is, NONE };
 }
 
-/* A string's id, or that of "[lost name]" (always 0: define.c) when it dangles. */
+/* A string's id, or that of "[lost name]" (always 0: profile_define.c) when it dangles.
+ */
 static uint32_t name_id(const struct sd_decoder *d, uint32_t id)
 {
     uint32_t known = sd_local_of(d, id, SD_REC_STRING);
 
+    sd_assert_slow(known == NONE || known < d->p->strings.n);
     return known == NONE ? 0 : known;
 }
 
@@ -157,6 +160,7 @@ static void set_track(struct sd_decoder *d, uint32_t local_at, uint32_t id)
 {
     struct sd_local_id *l;
 
+    sd_assert(id == NONE || id < d->p->n_tracks);
     set(d, local_at, SD_REC_TRACK, id);
     l = sd_local_find(d, local_at, SD_REC_TRACK);
     if (!l)
@@ -222,6 +226,7 @@ static int take_shape(struct sd_decoder *d, const struct sd_rec_shape *r)
         if (metrics[n] == NONE)
             break;
     }
+    sd_assert(n <= SD_METRICS_MAX && n <= room);
     if (d->grow)
         rc = sd_define_shape(d->grow, metrics, n, &id);
     else
@@ -295,5 +300,6 @@ int sd_local_make_room(struct sd_decoder *d, uint64_t defs_bytes)
     memset(locals + d->n_locals, 0, (cap - d->n_locals) * sizeof *locals);
     d->locals = locals;
     d->n_locals = cap;
+    sd_assert(d->n_locals >= need);
     return 0;
 }

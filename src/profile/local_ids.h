@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_LOCAL_IDS_H
 #define SD_PROFILE_LOCAL_IDS_H
-/* local_ids: what the ids of a chunk stand for in the profile.
+/* local_ids: maps the ids of a chunk to ids of the profile.
  *
  * A chunk defines strings, sites, tracks, metrics, shapes and stacks before it uses
  * them, and numbers them itself.  One small table of the decoder holds what the present

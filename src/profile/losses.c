@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/sum.h"
 #include "base/text.h"
 #include "capture/call_cell.h"
@@ -130,12 +131,13 @@ static bool is_other(const struct sd_profile *p, uint32_t stack)
 /* Calls that found no place of their own in a full tree. */
 static uint64_t count_others(const struct sd_profile *p)
 {
-    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
+    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
+    uint32_t at = sd_totals_metric(p, calls, "calls");
     int64_t sum = 0;
 
-    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
-        if (is_other(p, p->calls.items[i].stack.at))
-            sum = sd_sum_i64(sum, p->calls.values[at][i]);
+    for (size_t i = 0; at != UINT32_MAX && i < calls->n; i++)
+        if (is_other(p, calls->items[i].stack.at))
+            sum = sd_sum_i64(sum, calls->values[at][i]);
     return (uint64_t)sum;
 }
 
@@ -148,14 +150,15 @@ static uint64_t count_beyond(const struct sd_profile *p)
 
 static double beyond_percent(const struct sd_profile *p)
 {
-    uint32_t at = sd_totals_metric(p, &p->calls, "time");
+    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
+    uint32_t at = sd_totals_metric(p, calls, "time");
     int64_t all = 0, beyond = sd_pair_totals_sum(&p->pairs, SD_PAIR_TIME);
 
-    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++) {
-        uint32_t stack = p->calls.items[i].stack.at;
+    for (size_t i = 0; at != UINT32_MAX && i < calls->n; i++) {
+        uint32_t stack = calls->items[i].stack.at;
 
         if (stack == UINT32_MAX || !p->sites[p->stacks[stack].site.at].is_beyond)
-            all = sd_sum_i64(all, p->calls.values[at][i]);
+            all = sd_sum_i64(all, calls->values[at][i]);
     }
     all = sd_sum_i64(all, beyond);
     return all > 0 ? 100.0 * (double)beyond / (double)all : 0;
@@ -182,14 +185,14 @@ static void put_paths(struct sd_buf *to, const struct sd_profile *p)
     if (folded)
         sd_buf_printf(
             to,
-            "%s calls are booked on an outer call of the same function: the tree was "
-            "full",
+            "%s calls are counted under an outer call of the same function, because "
+            "the tree was full",
             count_text(text, folded));
     if (others)
         sd_buf_printf(to,
-                      "%s%s calls are booked on " OTHER
-                      ", not on their function: the tree was full (--nodes of sonde "
-                      "calls makes room)",
+                      "%s%s calls are counted under " OTHER
+                      ", not under their function, because the tree was full (sonde "
+                      "calls --nodes N makes room)",
                       folded ? "; " : "", count_text(text, others));
 }
 
@@ -330,11 +333,13 @@ static const struct {
 
 uint64_t sd_loss_amount(const struct sd_profile *p, enum sd_loss_kind kind)
 {
+    sd_assert(kind < SD_LOSS_KINDS);
     return losses[kind].count(p);
 }
 
 void sd_loss_put(struct sd_buf *to, const struct sd_profile *p, enum sd_loss_kind kind)
 {
+    sd_assert(losses[kind].count(p) > 0);
     losses[kind].put(to, p);
 }
 
@@ -344,6 +349,7 @@ void sd_losses_put(struct sd_buf *to, const struct sd_profile *p, unsigned kinds
 {
     bool is_first = true;
 
+    _Static_assert(SD_LOSS_KINDS < 32, "a bit for each");
     for (unsigned i = 0; i < SD_LOSS_KINDS; i++) {
         if (!(kinds >> i & 1) || losses[i].count(p) == 0)
             continue;

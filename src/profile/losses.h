@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_LOSSES_H
 #define SD_PROFILE_LOSSES_H
-/* losses: everything that a loaded profile lacks of what the program did, in one list.
+/* losses: lists everything that a loaded profile lacks of what the program did.
  *
  * Something may be lost on the way into the capture (no room on the disk, no slot for a
  * thread, tracing that others interrupted), in the file (damage, a cut), and while it

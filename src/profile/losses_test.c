@@ -18,16 +18,16 @@ TEST(losses_of_a_whole_capture_are_none)
 {
     struct sd_buf b = { 0 };
     struct sd_profile *p;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_end(&m, 0);
-    p = sd_made_load(&m, NULL);
+    sd_maker_begin(&m);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
     CHECK(strcmp(words_of(p, SD_LOSSES_ALL, &b), "") == 0 && !p->complaint);
     for (unsigned i = 0; i < SD_LOSS_KINDS; i++)
         CHECK(sd_loss_amount(p, (enum sd_loss_kind)i) == 0);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
     sd_buf_release(&b);
 }
 
@@ -37,19 +37,19 @@ TEST(losses_are_listed_in_order_and_can_be_left_out)
 {
     struct sd_buf b = { 0 };
     struct sd_profile *p;
-    struct sd_made m;
+    struct sd_maker m;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 0, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 0, 1);
     m.head.type = SD_CHUNK_LOST;
     m.head.lost_before = 1200;
     m.head.t0 = 3;
     m.head.t1 = EFBIG;
-    sd_made_put_chunk(&m, NULL, 0);
-    sd_made_chunk(&m, 4, 2); /* the first is missing */
-    sd_made_note(&m, SD_NOTE_LOSS, "sections nested more than 256 deep");
-    sd_made_end(&m, 0);
-    p = sd_made_load(&m, NULL);
+    sd_maker_put_chunk(&m, NULL, 0);
+    sd_maker_chunk(&m, 4, 2); /* the first is missing */
+    sd_maker_note(&m, SD_NOTE_LOSS, "sections nested more than 256 deep");
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
     CHECK(sd_loss_amount(p, SD_LOSS_EVENTS) == 1200);
     CHECK(sd_loss_amount(p, SD_LOSS_THREADS) == 3);
     CHECK(strcmp(words_of(p, SD_LOSSES_ALL, &b),
@@ -62,6 +62,6 @@ TEST(losses_are_listed_in_order_and_can_be_left_out)
     CHECK(p->complaint && strstr(p->complaint, "all calls of 3 threads") &&
           !strstr(p->complaint, "256"));
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
     sd_buf_release(&b);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* merge: merges one profile into another. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile_define.h"
@@ -48,6 +50,7 @@ static int bring_hosts(struct sd_profile *p)
         key.host = host_id(p, p->tracks[i].host, &rc);
         if (rc == 0)
             rc = sd_intern(&fresh, &key, sizeof key, &id);
+        sd_assert(rc < 0 || id == i);
     }
     if (rc < 0) {
         sd_intern_release(&fresh);
@@ -136,6 +139,8 @@ static int map_site(struct sd_profile *into, const struct sd_profile *from, size
                                         (uint32_t)s->twin * SD_SITE_TWIN };
     int rc = map_text(into, s->name, &key.name);
 
+    sd_assert(s->parent.at == UINT32_MAX ||
+              s->parent.at < i); /* it is mapped already */
     if (rc == 0)
         rc = map_text(into, s->file, &key.file);
     if (rc == 0)
@@ -173,6 +178,9 @@ static int map_stack(struct sd_profile *into, const struct sd_profile *from, siz
     const struct sd_stack *s = &from->stacks[i];
     struct sd_stack key = { SD_NO_STACK, { ids->sites[s->site.at] }, s->line };
 
+    sd_assert(s->site.at < from->n_sites);
+    sd_assert(s->parent.at == UINT32_MAX ||
+              s->parent.at < i); /* it is mapped already */
     if (s->parent.at != UINT32_MAX)
         key.parent.at = ids->stacks[s->parent.at];
     return sd_define_stack(into, &key, &ids->stacks[i]);
@@ -229,6 +237,7 @@ static void merge_values(struct sd_profile *into, size_t row,
 {
     struct sd_sum *sums;
 
+    sd_assert(row < into->n_spans);
     if (from->n_metrics == 0)
         return;
     sums = into->index->sums + row * into->index->stride;
@@ -262,6 +271,7 @@ static int merge_total(struct sd_profile *into, const struct sd_profile *from,
     int rc =
         sd_profile_total(into, ids->sites[f->site.at], ids->tracks[f->track.at], &at);
 
+    sd_assert(f->site.at < from->n_sites && f->track.at < from->n_tracks);
     if (rc < 0)
         return rc;
     t = &into->spans[at];
@@ -284,6 +294,7 @@ static int merge_series(struct sd_profile *into, const struct sd_series *f,
     size_t at;
     int rc;
 
+    sd_assert(ids->tracks[f->track.at] < into->n_tracks); /* it is mapped already */
     if (ids->metrics[f->metric.at] == UINT32_MAX)
         return 0;
     rc = sd_profile_readings(into, ids->tracks[f->track.at], ids->metrics[f->metric.at],
@@ -295,7 +306,7 @@ static int merge_series(struct sd_profile *into, const struct sd_series *f,
                            into->real_zero_ns, ids->later_ns);
 }
 
-static int merge_stack_total(struct sd_profile *into, struct sd_stack_totals *to,
+static int merge_stack_total(struct sd_profile *into, enum sd_evidence e,
                              const struct sd_stack_totals *from, size_t i,
                              const struct ids *ids)
 {
@@ -304,6 +315,7 @@ static int merge_stack_total(struct sd_profile *into, struct sd_stack_totals *to
     int64_t values[SD_SAMPLE_METRICS];
     uint32_t n = 0;
 
+    sd_assert(i < from->n && from->n_metrics <= SD_SAMPLE_METRICS);
     which.track.at = ids->tracks[which.track.at];
     if (which.stack.at != UINT32_MAX)
         which.stack.at = ids->stacks[which.stack.at];
@@ -312,16 +324,16 @@ static int merge_stack_total(struct sd_profile *into, struct sd_stack_totals *to
         values[n] = from->values[k][i];
         n += metrics[n].at != UINT32_MAX;
     }
-    return sd_totals_add(into, to, &which, metrics, values, n);
+    return sd_totals_add(into, e, &which, metrics, values, n);
 }
 
-static int merge_stack_totals(struct sd_profile *into, struct sd_stack_totals *to,
+static int merge_stack_totals(struct sd_profile *into, enum sd_evidence e,
                               const struct sd_stack_totals *from, const struct ids *ids)
 {
     int rc = 0;
 
     for (size_t i = 0; i < from->n && rc == 0; i++)
-        rc = merge_stack_total(into, to, from, i, ids);
+        rc = merge_stack_total(into, e, from, i, ids);
     return rc;
 }
 
@@ -399,11 +411,12 @@ static int merge_lines(struct sd_profile *into, const struct sd_profile *from,
 {
     int rc = 0;
 
-    for (size_t i = 0; i < from->lines.n && rc == 0; i++) {
-        struct sd_line_total one = from->lines.items[i];
+    for (size_t i = 0; i < from->evidence[SD_LINES].lines.n && rc == 0; i++) {
+        struct sd_line_total one = from->evidence[SD_LINES].lines.items[i];
+        sd_assert(one.site < from->n_sites);
 
         one.site = ids->sites[one.site];
-        rc = sd_line_totals_add(&into->lines, &one);
+        rc = sd_line_totals_add(&into->evidence[SD_LINES].lines, &one);
     }
     return rc;
 }
@@ -434,10 +447,9 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_total(into, from, &from->spans[i], ids);
     for (size_t i = 0; i < from->n_series && rc == 0; i++)
         rc = merge_series(into, &from->series[i], ids);
-    if (rc == 0)
-        rc = merge_stack_totals(into, &into->samples, &from->samples, ids);
-    if (rc == 0)
-        rc = merge_stack_totals(into, &into->calls, &from->calls, ids);
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES && rc == 0; e++)
+        if (sd_evidence_has_stacks(e))
+            rc = merge_stack_totals(into, e, &from->evidence[e].stacks, ids);
     if (rc == 0)
         rc = merge_pairs(&into->pairs, &from->pairs, ids);
     if (rc == 0)
@@ -447,7 +459,7 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
     if (rc == 0)
         rc = merge_facts(into, from, ids);
     if (rc == 0)
-        rc = sd_models_take(into, &from->models);
+        rc = sd_models_take(into, &from->evidence[SD_MODELS].models);
     if (rc == 0)
         rc = merge_words(into, &into->damage, from->damage);
     if (rc == 0)
@@ -473,6 +485,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
     struct ids ids = { 0 };
     int rc;
 
+    sd_assert(into != from); /* its arrays would move while they are read */
     ids.sites = sd_alloc((from->n_sites + 1) * sizeof *ids.sites);
     ids.tracks = sd_alloc((from->n_tracks + 1) * sizeof *ids.tracks);
     ids.metrics = sd_alloc((from->n_metrics + 1) * sizeof *ids.metrics);
@@ -491,6 +504,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->end_ns = end_ns > into->end_ns ? end_ns : into->end_ns;
         end_ns = from->run_end_ns + ids.later_ns;
         into->run_end_ns = end_ns > into->run_end_ns ? end_ns : into->run_end_ns;
+        into->ran_ns = from->ran_ns > into->ran_ns ? from->ran_ns : into->ran_ns;
         merge_window(&into->window, &from->window, ids.later_ns);
         into->n_span_events += from->n_span_events;
         into->n_point_events += from->n_point_events;

@@ -167,12 +167,12 @@ TEST(golden_capture_of_open_calls_is_read)
     CHECK(value(p, "g", "f", SD_PAIR_PAIR_TOTAL) == 3);
     CHECK(value(p, "f", "leaf", SD_PAIR_TOTAL) == 2);
     CHECK(value(p, "f", "save", SD_PAIR_CALLS) == 1);
-    n = sd_totals_metric(p, &p->calls, "calls");
-    ns = sd_totals_metric(p, &p->calls, "time");
-    for (size_t i = 0; i < p->calls.n; i++) {
-        calls += p->calls.values[n][i];
-        time += p->calls.values[ns][i];
+    n = sd_totals_metric(p, &p->evidence[SD_CALLS].stacks, "calls");
+    ns = sd_totals_metric(p, &p->evidence[SD_CALLS].stacks, "time");
+    for (size_t i = 0; i < p->evidence[SD_CALLS].stacks.n; i++) {
+        calls += p->evidence[SD_CALLS].stacks.values[n][i];
+        time += p->evidence[SD_CALLS].stacks.values[ns][i];
     }
-    CHECK(p->calls.n == 3 && calls == 11 && time == 5);
+    CHECK(p->evidence[SD_CALLS].stacks.n == 3 && calls == 11 && time == 5);
     sd_profile_free(p);
 }

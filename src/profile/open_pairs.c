@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -35,6 +36,7 @@ int sd_open_pairs_add(struct sd_open_pairs *o, const struct sd_cells_view *view)
         o->n += (call->cell.flags & SD_BEYOND_OPEN) != 0;
     }
     o->end = view->first + view->n;
+    sd_assert(o->n <= o->cap);
     return 1;
 }
 
@@ -53,15 +55,16 @@ static uint32_t place_of(const struct sd_open_pairs *o, uint32_t number)
     return low < o->n && o->items[low].cell.number == number ? (uint32_t)low : NONE;
 }
 
-static struct sd_traced_calls sum(struct sd_traced_calls a, struct sd_traced_calls b)
+static struct sd_call_counts_calls sum(struct sd_call_counts_calls a,
+                                       struct sd_call_counts_calls b)
 {
-    return (struct sd_traced_calls){ sd_sum_u64(a.python, b.python),
-                                     sd_sum_u64(a.c, b.c) };
+    return (struct sd_call_counts_calls){ sd_sum_u64(a.python, b.python),
+                                          sd_sum_u64(a.c, b.c) };
 }
 
-static struct sd_traced_calls traced(struct sd_calls_inside n)
+static struct sd_call_counts_calls traced(struct sd_calls_inside n)
 {
-    return (struct sd_traced_calls){ n.python, n.c };
+    return (struct sd_call_counts_calls){ n.python, n.c };
 }
 
 /* What it made is known by the cell alone, and of the calls above it by theirs. */
@@ -108,6 +111,7 @@ static void settle_from(struct sd_open_pairs *o, struct place *places, uint32_t 
 
         places[at].is_settled = true;
         if (caller != NONE) {
+            sd_assert(places[caller].n_callees > 0);
             add_to_caller(&o->items[caller], &o->items[at]);
             places[caller].n_callees--;
         }

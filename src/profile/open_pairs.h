@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_OPEN_PAIRS_H
 #define SD_PROFILE_OPEN_PAIRS_H
-/* open_pairs: the calls beyond a full tree that were open when a table was read
+/* open_pairs: finds the calls beyond a full tree that were open when a table was read
  * (capture/open_cell.h), and what had ended in each of them.
  *
  * Cells are foreign.  One whose caller's cell is not there counts for itself, and those
@@ -16,9 +16,9 @@ struct sd_open_pair {
     struct sd_open_cell cell; /* as it was read */
     /* Once settled: what had ended in it, at any depth. */
     uint64_t ticks, cpu_ns;
-    struct sd_traced_calls calls;  /* all that were made in it, open ones too */
-    struct sd_traced_calls inside; /* those of them that have ended */
-    struct sd_traced_calls around; /* those whose caller has */
+    struct sd_call_counts_calls calls;  /* all that were made in it, open ones too */
+    struct sd_call_counts_calls inside; /* those of them that have ended */
+    struct sd_call_counts_calls around; /* those whose caller has */
 };
 
 struct sd_open_pairs {          /* all zero is a fresh one */

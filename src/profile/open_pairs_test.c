@@ -26,7 +26,7 @@ static void add(struct sd_open_pairs *o, const struct sd_open_cell *cells, uint3
     CHECK(sd_open_pairs_add(o, &view) == 1);
 }
 
-static bool calls_are(struct sd_traced_calls calls, uint64_t python, uint64_t c)
+static bool calls_are(struct sd_call_counts_calls calls, uint64_t python, uint64_t c)
 {
     return calls.python == python && calls.c == c;
 }

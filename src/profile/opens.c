@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 static size_t home(const struct sd_opens *o, uint32_t process, uint64_t span)
@@ -17,6 +18,7 @@ static size_t find(const struct sd_opens *o, uint32_t process, uint64_t span)
 {
     size_t i = home(o, process, span);
 
+    sd_assert_slow(o->n < o->n_slots); /* or the search would not end */
     while (o->slots[i].is_used &&
            (o->slots[i].span != span || o->slots[i].process != process))
         i = (i + 1) & (o->n_slots - 1);
@@ -36,6 +38,7 @@ static int grow(struct sd_opens *o)
         if (o->slots[i].is_used)
             wider.slots[find(&wider, o->slots[i].process, o->slots[i].span)] =
                 o->slots[i];
+    sd_assert((wider.n_slots & (wider.n_slots - 1)) == 0);
     sd_free(o->slots);
     o->slots = wider.slots;
     o->n_slots = wider.n_slots;
@@ -47,6 +50,7 @@ static void remove_slot(struct sd_opens *o, size_t hole)
 {
     size_t mask = o->n_slots - 1;
 
+    sd_assert(o->n > 0 && o->slots[hole].is_used);
     for (size_t i = (hole + 1) & mask; o->slots[i].is_used; i = (i + 1) & mask) {
         size_t at = home(o, o->slots[i].process, o->slots[i].span);
 
@@ -60,7 +64,7 @@ static void remove_slot(struct sd_opens *o, size_t hole)
 }
 
 /* Puts one in; a begin that meets its early end takes both away. */
-static int put(struct sd_opens *o, const struct sd_open *one)
+static int put(struct sd_opens *o, const struct sd_open_span *one)
 {
     size_t i;
     int rc;
@@ -78,13 +82,14 @@ static int put(struct sd_opens *o, const struct sd_open *one)
             remove_slot(o, i);
         return 0; /* the same number twice: the first one stays */
     }
+    sd_assert(o->n < o->n_slots - 1);
     o->slots[i] = *one;
     o->slots[i].is_used = true;
     o->n++;
     return 0;
 }
 
-int sd_opens_begin(struct sd_opens *o, const struct sd_open *begun)
+int sd_opens_begin(struct sd_opens *o, const struct sd_open_span *begun)
 {
     int rc;
 
@@ -96,6 +101,7 @@ int sd_opens_begin(struct sd_opens *o, const struct sd_open *begun)
         o->n_recent--;
         memmove(o->recent, o->recent + 1, o->n_recent * sizeof *o->recent);
     }
+    sd_assert(o->n_recent < SD_OPENS_RECENT);
     o->recent[o->n_recent++] = *begun;
     return 0;
 }
@@ -128,8 +134,8 @@ int sd_opens_end(struct sd_opens *o, uint32_t process, uint64_t span)
     }
     if (o->own_slot == (span >> 40) + 1)
         return 0; /* its OPEN was lost */
-    return put(o,
-               &(struct sd_open){ .span = span, .process = process, .is_early = true });
+    return put(o, &(struct sd_open_span){
+                      .span = span, .process = process, .is_early = true });
 }
 
 int sd_opens_next_stream(struct sd_opens *o)
@@ -143,10 +149,10 @@ int sd_opens_next_stream(struct sd_opens *o)
     return rc;
 }
 
-bool sd_opens_left(const struct sd_opens *o, size_t *at, struct sd_open *left)
+bool sd_opens_left(const struct sd_opens *o, size_t *at, struct sd_open_span *left)
 {
     while (*at < o->n_slots) {
-        const struct sd_open *slot = &o->slots[(*at)++];
+        const struct sd_open_span *slot = &o->slots[(*at)++];
 
         if (slot->is_used && !slot->is_early) {
             *left = *slot;

@@ -7,12 +7,12 @@
 
 static int begin(struct sd_opens *o, uint64_t span)
 {
-    return sd_opens_begin(o, &(struct sd_open){ .span = span, .process = 1 });
+    return sd_opens_begin(o, &(struct sd_open_span){ .span = span, .process = 1 });
 }
 
 static size_t n_left(const struct sd_opens *o)
 {
-    struct sd_open left;
+    struct sd_open_span left;
     size_t at = 0, n = 0;
 
     while (sd_opens_left(o, &at, &left))

@@ -154,9 +154,10 @@ TEST(golden_capture_of_pairs_is_read)
     CHECK(pair(p, "f", "g")->values[SD_PAIR_TOTAL] == 15);
     CHECK(pair(p, "g", "f")->values[SD_PAIR_TOTAL] == 0);
     CHECK(pair(p, "g", "f")->values[SD_PAIR_PAIR_TOTAL] == 11);
-    at = sd_totals_metric(p, &p->calls, "calls");
-    for (size_t i = 0; i < p->calls.n; i++)
-        calls += p->calls.values[at][i];
-    CHECK(p->calls.n == 3 && calls == 2 + 8); /* f, leaf, and all beyond from f */
+    at = sd_totals_metric(p, &p->evidence[SD_CALLS].stacks, "calls");
+    for (size_t i = 0; i < p->evidence[SD_CALLS].stacks.n; i++)
+        calls += p->evidence[SD_CALLS].stacks.values[at][i];
+    CHECK(p->evidence[SD_CALLS].stacks.n == 3 &&
+          calls == 2 + 8); /* f, leaf, and all beyond from f */
     sd_profile_free(p);
 }

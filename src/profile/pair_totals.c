@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -20,6 +21,7 @@ int sd_pair_totals_add(struct sd_pair_totals *t, const struct sd_pair_total *one
         &t->index, (struct sd_triple){ one->track, one->caller, one->callee }, &at);
     if (rc < 0)
         return rc;
+    sd_assert(at <= t->n);
     if (at == t->n) {
         items[t->n++] = *one;
         return 0;
@@ -33,6 +35,7 @@ int64_t sd_pair_totals_sum(const struct sd_pair_totals *t, enum sd_pair_value va
 {
     int64_t sum = 0;
 
+    sd_assert(value < SD_PAIR_VALUES);
     for (size_t i = 0; i < t->n; i++)
         sum = sd_sum_i64(sum, t->items[i].values[value]);
     return sum;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_PAIR_TOTALS_H
 #define SD_PROFILE_PAIR_TOTALS_H
-/* pair_totals: calls beyond full trees of calls, by thread, caller and callee, summed
- * over sessions (capture/pair_cell.h). */
+/* pair_totals: adds up calls beyond full trees by thread, caller and callee, over
+ * sessions (capture/pair_cell.h). */
 #include <stddef.h>
 #include <stdint.h>
 

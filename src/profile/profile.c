@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/sum.h"
+#include "base/text.h"
 #include "profile/profile_define.h"
 #include "profile/series.h"
 
@@ -22,8 +22,8 @@ static void free_index(struct sd_profile_index *ix)
     sd_table_release(&ix->totals);
     sd_table_release(&ix->series);
     sd_triples_release(&ix->stacks);
-    sd_triples_release(&ix->samples);
-    sd_triples_release(&ix->calls);
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
+        sd_triples_release(&ix->places[e]);
     sd_free(ix);
 }
 
@@ -32,6 +32,21 @@ static void free_totals(struct sd_stack_totals *t)
     sd_free(t->items);
     for (uint32_t i = 0; i < t->n_metrics; i++)
         sd_free(t->values[i]);
+}
+
+static void release_held(union sd_evidence_data *held, enum sd_evidence_shape shape)
+{
+    switch (shape) {
+    case SD_OF_STACKS:
+        free_totals(&held->stacks);
+        return;
+    case SD_OF_LINES:
+        sd_line_totals_release(&held->lines);
+        return;
+    case SD_OF_MODELS:
+        sd_models_release(&held->models);
+        return;
+    }
 }
 
 void sd_profile_free(struct sd_profile *p)
@@ -48,12 +63,10 @@ void sd_profile_free(struct sd_profile *p)
     sd_free(p->spans);
     sd_free(p->series);
     sd_free(p->stacks);
-    free_totals(&p->samples);
-    free_totals(&p->calls);
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
+        release_held(&p->evidence[e], sd_evidence[e].shape);
     sd_pair_totals_release(&p->pairs);
     sd_pair_totals_release(&p->whole_pairs);
-    sd_line_totals_release(&p->lines);
-    sd_models_release(&p->models);
     sd_free(p->notes);
     sd_free(p->metas);
     free_index(p->index);
@@ -68,6 +81,21 @@ const char *sd_profile_meta(const struct sd_profile *p, const char *key)
         if (strcmp(p->metas[i].key, key) == 0)
             return p->metas[i].value;
     return NULL;
+}
+
+bool sd_profile_meta_sum(const struct sd_profile *p, const char *key, uint64_t *sum)
+{
+    bool is_known = false;
+    uint64_t n;
+
+    *sum = 0;
+    for (size_t i = 0; i < p->n_metas; i++)
+        if (strcmp(p->metas[i].key, key) == 0 &&
+            sd_text_parse_number(p->metas[i].value, &n)) {
+            *sum += n;
+            is_known = true;
+        }
+    return is_known;
 }
 
 sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name,
@@ -172,20 +200,6 @@ int sd_profile_drop_signatures(struct sd_profile *p)
     for (size_t i = 0; i < p->n_stacks; i++)
         p->stacks[i].site = sd_profile_function_of(p, p->stacks[i].site);
     return drop_from_pairs(p);
-}
-
-void sd_profile_keep_tracing(struct sd_profile *p)
-{
-    static const char *const times[] = { "time", "cpu_time" };
-    struct sd_stack_totals *t = &p->calls;
-    uint32_t tracing = sd_totals_metric(p, t, "tracing");
-
-    for (size_t k = 0; k < 2 && tracing != UINT32_MAX; k++) {
-        uint32_t at = sd_totals_metric(p, t, times[k]);
-
-        for (size_t i = 0; i < t->n && at != UINT32_MAX; i++)
-            t->values[at][i] = sd_sum_i64(t->values[at][i], t->values[tracing][i]);
-    }
 }
 
 bool sd_site_is_library(const struct sd_site *s)

@@ -13,14 +13,16 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/assert.h"
 #include "base/intern.h"
 #include "base/matcher.h"
 #include "capture/capture.h" /* SD_STATUS_UNKNOWN */
 #include "capture/reader.h"
+#include "profile/evidence.h"
 #include "profile/intervals.h"
 #include "profile/lines/line_totals.h"
-#include "profile/pair_totals.h"
 #include "profile/model/models.h"
+#include "profile/pair_totals.h"
 
 typedef struct {
     uint32_t at;
@@ -136,6 +138,14 @@ struct sd_stack_totals {
     uint32_t n_metrics;
 };
 
+/* What a profile holds of one evidence, by the evidence's shape; all zero is nothing.
+ */
+union sd_evidence_data {
+    struct sd_stack_totals stacks;
+    struct sd_line_totals lines; /* of chosen functions */
+    struct sd_models models;     /* that were profiled */
+};
+
 /* One metric's readings on one track, thinned to a bounded number of buckets. */
 struct sd_series_bucket {
     uint64_t from_ns, to_ns; /* of its first and last reading */
@@ -194,16 +204,13 @@ struct sd_profile {
     size_t n_series, cap_series;
     struct sd_stack *stacks;
     size_t n_stacks, cap_stacks;
-    struct sd_stack_totals samples; /* taken from time to time */
-    struct sd_stack_totals calls;   /* traced, every one of them */
-    struct sd_pair_totals pairs;    /* traced, too: what is known of calls beyond a full
-                                       tree, of which `calls` has paths up to where they
-                                       left it, and all of their time and number */
+    union sd_evidence_data evidence[SD_EVIDENCES]; /* by enum sd_evidence */
+    struct sd_pair_totals pairs; /* traced, too: what is known of calls beyond a full
+                                    tree, of which SD_CALLS has paths up to where they
+                                    left it, and all of their time and number */
     struct sd_pair_totals whole_pairs; /* the same of functions whatever their
                                           signatures are, but for calls, starts and own
                                           times, which are sums over these */
-    struct sd_line_totals lines;       /* of chosen functions */
-    struct sd_models models;           /* that were profiled */
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;
@@ -213,6 +220,9 @@ struct sd_profile {
     uint64_t real_zero_ns; /* the same moment of CLOCK_REALTIME */
     uint64_t end_ns;       /* last event that passed the filter, within the window */
     uint64_t run_end_ns;   /* last event of all */
+    uint64_t ran_ns;       /* how long the recorded run took, with what was recorded of
+                              its processes afterwards; of several captures the longest;
+                              0: they do not say */
     struct sd_window window;
     uint64_t n_span_events, n_point_events,
         n_sample_events;       /* that passed the filter */
@@ -224,7 +234,7 @@ struct sd_profile {
     struct sd_health health;
     const char *damage;    /* what is missing of the file itself, or NULL */
     const char *complaint; /* that, and what did not get in or fit, or NULL: losses.h */
-    struct sd_profile_index *index; /* define.h */
+    struct sd_profile_index *index; /* profile_define.h */
 };
 
 /* On success *out is the caller's, to be freed with sd_profile_free. */
@@ -241,9 +251,6 @@ void sd_profile_free(struct sd_profile *p);
 void sd_profile_qualify(struct sd_profile *p);
 /* From now on the signatures of a function are that function.  To be done last, too. */
 int sd_profile_drop_signatures(struct sd_profile *p); /* 0 or SD_ENOMEM */
-/* From now on times of calls are as measured, with the cost of tracing in them, for
- * views that do not ask (flame graphs).  To be done once. */
-void sd_profile_keep_tracing(struct sd_profile *p);
 
 /* Is it a function as called with arguments of certain types?  Its function is then its
  * parent. */
@@ -255,10 +262,13 @@ static inline bool sd_site_is_signature(const struct sd_site *s)
 static inline sd_site_id sd_profile_function_of(const struct sd_profile *p,
                                                 sd_site_id id)
 {
+    sd_assert_slow(id.at < p->n_sites);
     return sd_site_is_signature(&p->sites[id.at]) ? p->sites[id.at].parent : id;
 }
 
 const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or NULL */
+/* Of several captures all numbers of that name; false: there is none. */
+bool sd_profile_meta_sum(const struct sd_profile *p, const char *key, uint64_t *sum);
 /* The bytes of the ith model that it holds (sd_model_read reads them), borrowed; NULL
  * behind the last. */
 const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n);
@@ -287,15 +297,6 @@ bool sd_site_is_library(const struct sd_site *s);
 uint32_t sd_totals_metric(const struct sd_profile *p, const struct sd_stack_totals *t,
                           const char *name);
 uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name);
-/* Those that carry this metric; NULL: the samples, or the calls when nothing was
- * sampled.  The two are never one number: what was traced ran slower. */
-const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
-                                                const char *metric);
-/* What they are measured in when nobody says what: "samples", or "time" of calls.
- * Samples taken as fast as could be have no rate: a stack that is easy to read gives
- * more of them.  Theirs is the time that each stands for, "wall". */
-const char *sd_totals_by_default(const struct sd_profile *p,
-                                 const struct sd_stack_totals *t);
 /* The process a track belongs to (itself when it is one), or SD_NO_TRACK. */
 sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t);
 /* The thread that a task runs in; every other track is its own. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/memory_left.h"
@@ -25,6 +26,17 @@ static size_t totals_bytes(const struct sd_stack_totals *t)
            (sizeof *t->items + TRIPLE_BYTES + t->n_metrics * sizeof **t->values);
 }
 
+static size_t evidence_bytes(const struct sd_profile *p)
+{
+    const struct sd_line_totals *lines = &p->evidence[SD_LINES].lines;
+    size_t sum = lines->cap * (sizeof *lines->items + INTERNED_BYTES);
+
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
+        if (sd_evidence_has_stacks(e))
+            sum += totals_bytes(&p->evidence[e].stacks);
+    return sum;
+}
+
 static size_t used_bytes(const struct sd_profile *p)
 {
     const struct sd_profile_index *ix = p->index;
@@ -36,11 +48,9 @@ static size_t used_bytes(const struct sd_profile *p)
            p->n_spans * 2 * sizeof(struct sd_interval) +
            p->cap_series * (sizeof *p->series + INTERNED_BYTES) +
            p->n_series * sizeof(struct sd_series_bucket) +
-           p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) +
-           totals_bytes(&p->samples) + totals_bytes(&p->calls) +
+           p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) + evidence_bytes(p) +
            (p->pairs.cap + p->whole_pairs.cap) *
                (sizeof *p->pairs.items + TRIPLE_BYTES) +
-           p->lines.cap * (sizeof *p->lines.items + INTERNED_BYTES) +
            ix->n_rows * ix->stride * sizeof(struct sd_sum) + ix->gathered_bytes;
 }
 
@@ -101,6 +111,7 @@ int sd_define_string(struct sd_profile *p, const void *s, size_t n, uint32_t *id
 
 static const char *text_of(const struct sd_profile *p, uint32_t string)
 {
+    sd_assert_slow(string == UINT32_MAX || string < p->strings.n);
     return string == UINT32_MAX ? NULL : p->strings.items[string].p;
 }
 
@@ -109,7 +120,7 @@ static const char *text_of(const struct sd_profile *p, uint32_t string)
 /* A lying file can nest without end; then the path keeps its last part. */
 static const char *path_of(struct sd_profile *p, const struct sd_site_key *key)
 {
-    const struct sd_interned *name = &p->strings.items[key->name];
+    const struct sd_intern_string *name = &p->strings.items[key->name];
     const char *above = key->parent == UINT32_MAX ? NULL : p->sites[key->parent].path;
 
     if (!above || key->kind == SD_SITE_FUNCTION) /* of a signature the name is all */
@@ -126,6 +137,8 @@ static int new_site(struct sd_profile *p, const struct sd_site_key *key, uint32_
     const char *path;
     int rc;
 
+    sd_assert(key->name < p->strings.n);
+    sd_assert(key->parent == UINT32_MAX || key->parent < p->n_sites); /* no rings */
     if (!sites)
         return sd_no_memory();
     p->sites = sites;
@@ -135,6 +148,7 @@ static int new_site(struct sd_profile *p, const struct sd_site_key *key, uint32_
     rc = sd_intern(&p->index->sites, key, sizeof *key, id);
     if (rc < 0)
         return rc;
+    sd_assert(*id == p->n_sites); /* the place in both tables */
     p->sites[p->n_sites++] = (struct sd_site){
         .kind = (enum sd_site_kind)key->kind,
         .name = text_of(p, key->name),
@@ -208,6 +222,7 @@ int sd_define_size(struct sd_profile *p, uint32_t site, const struct sd_size *si
     size_t n = (s->n_sizes + 1) * sizeof *size, n_dims = size->n_dims * sizeof(int64_t);
     struct sd_size *sizes;
 
+    sd_assert(site < p->n_sites && size->n_dims <= UINT8_MAX);
     if (!sd_site_is_signature(s) || has_size(s, size->argument) ||
         s->n_sizes >= SD_SIZES_MAX || !sd_profile_has_room(p, n + n_dims))
         return 0;
@@ -303,6 +318,7 @@ static void adopt(struct sd_profile *p, uint32_t track, uint32_t parent)
 {
     sd_track_id up = { parent };
 
+    sd_assert(track < p->n_tracks && (parent == UINT32_MAX || parent < p->n_tracks));
     if (parent == UINT32_MAX || p->tracks[track].parent.at != UINT32_MAX)
         return;
     for (int depth = 0; up.at != UINT32_MAX; depth++) {
@@ -344,6 +360,7 @@ static int new_track(struct sd_profile *p, const struct sd_track_key *key, uint3
     rc = sd_intern(&ix->tracks, key, sizeof *key, id);
     if (rc < 0)
         return rc;
+    sd_assert(*id == p->n_tracks && p->n_tracks < ix->cap_named);
     ix->named_at[p->n_tracks] = 0;
     p->tracks[p->n_tracks++] = (struct sd_track){
         .kind = (enum sd_track_kind)key->kind,
@@ -461,6 +478,7 @@ static int widen(struct sd_profile *p)
     ix->sums = wide;
     ix->stride = stride;
     ix->n_rows = n_rows;
+    sd_assert(p->n_metrics < ix->stride && p->n_spans <= ix->n_rows);
     return 0;
 }
 
@@ -501,6 +519,7 @@ int sd_define_metric(struct sd_profile *p, const struct sd_metric_key *key,
     rc = sd_intern(&p->index->metrics, key, sizeof *key, id);
     if (rc < 0)
         return rc;
+    sd_assert(*id == p->n_metrics && p->n_metrics < SD_METRICS_MAX);
     p->metrics[p->n_metrics++] = (struct sd_metric){
         .name = text_of(p, key->name),
         .unit = (enum sd_unit)key->unit,
@@ -519,7 +538,7 @@ int sd_define_shape(struct sd_profile *p, const uint32_t *metrics, uint32_t n,
                     uint32_t *id)
 {
     struct sd_profile_index *ix = p->index;
-    struct sd_shape *shapes;
+    struct sd_metric_set *shapes;
     sd_metric_id *copy;
     int rc;
 
@@ -540,7 +559,8 @@ int sd_define_shape(struct sd_profile *p, const uint32_t *metrics, uint32_t n,
     rc = sd_intern(&ix->shapes, metrics, n * sizeof *metrics, id);
     if (rc < 0)
         return rc;
-    ix->shapes_of[*id] = (struct sd_shape){ copy, n };
+    sd_assert(*id < ix->cap_shapes && *id + 1 == ix->shapes.n);
+    ix->shapes_of[*id] = (struct sd_metric_set){ copy, n };
     return 0;
 }
 
@@ -563,6 +583,7 @@ static int grow_rows(struct sd_profile *p)
         ix->sums = sums;
     }
     ix->n_rows = n_rows;
+    sd_assert(p->n_spans < ix->n_rows);
     return 0;
 }
 
@@ -572,6 +593,7 @@ static int new_total(struct sd_profile *p, uint32_t site, uint32_t track, size_t
         sd_grow_array(p->spans, &p->cap_spans, p->n_spans + 1, sizeof *spans);
     int rc;
 
+    sd_assert(site < p->n_sites && track < p->n_tracks);
     if (!spans)
         return sd_no_memory();
     p->spans = spans;
@@ -623,6 +645,7 @@ int sd_profile_readings(struct sd_profile *p, uint32_t track, uint32_t metric,
     struct sd_series *series;
     int rc;
 
+    sd_assert(track < p->n_tracks && metric < p->n_metrics);
     *at = SIZE_MAX;
     if (sd_table_get(&p->index->series, key, &known)) {
         *at = (size_t)known;
@@ -644,6 +667,7 @@ int sd_profile_readings(struct sd_profile *p, uint32_t track, uint32_t metric,
 
 void sd_profile_settle(struct sd_profile *p)
 {
+    sd_assert(!p->index->sums || p->n_spans <= p->index->n_rows);
     for (size_t i = 0; i < p->n_spans; i++)
         p->spans[i].values =
             p->index->sums ? p->index->sums + i * p->index->stride : NULL;
@@ -657,6 +681,7 @@ int sd_profile_add_note(struct sd_profile *p, enum sd_note_kind kind, uint64_t t
     struct sd_note *notes;
     const char *copy;
 
+    sd_assert(track == UINT32_MAX || track < p->n_tracks);
     if (p->n_notes >= SD_NOTES_MAX) {
         p->index->n_notes_cut++;
         return 0;
@@ -706,6 +731,7 @@ static int add_count(struct sd_profile *p, const char *key, const char *value)
         if (p->metas[i].key != key || !sd_text_parse_number(p->metas[i].value, &before))
             continue;
         n = snprintf(text, sizeof text, "%" PRIu64, before + more);
+        sd_assert(n > 0 && (size_t)n < sizeof text);
         rc = sd_define_string(p, text, (size_t)n, &sum);
         if (rc < 0)
             return rc;
@@ -763,6 +789,7 @@ struct sd_profile *sd_profile_new(void)
         sd_intern(&p->strings, SD_TOO_MANY, strlen(SD_TOO_MANY), &id) < 0 ||
         sd_intern(&p->strings, SD_PARTIAL, strlen(SD_PARTIAL), &id) < 0)
         goto none;
+    sd_assert(id == STRING_PARTIAL && p->strings.n == STRING_PARTIAL + 1);
     return p;
 none:
     sd_profile_free(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROFILE_DEFINE_H
-#define SD_PROFILE_DEFINE_H
-/* define: one id in the profile for everything that many chunks define again.
+#ifndef SD_PROFILE_PROFILE_DEFINE_H
+#define SD_PROFILE_PROFILE_DEFINE_H
+/* profile_define: gives what many chunks define again one id in the profile.
  *
  * Equal content is the same thing, so each kind is interned by a small key of numbers
  * that already are ids of the profile; the place in the interning table is the id.
@@ -31,21 +31,22 @@ enum {
     SD_TRACK_DEPTH = 64, /* of parents */
 };
 
-struct sd_shape {
+struct sd_metric_set {
     const sd_metric_id *metrics; /* in the arena */
     uint32_t n;
 };
 
 struct sd_profile_index {
     struct sd_intern sites, tracks, metrics, shapes;
-    struct sd_shape *shapes_of; /* owned; by shape id */
+    struct sd_metric_set *shapes_of; /* owned; by shape id */
     size_t cap_shapes;
     uint64_t *named_at; /* owned; by track id: when the name it has was given */
     size_t cap_named;
-    struct sd_table totals;           /* site << 32 | track: place in spans */
-    struct sd_table series;           /* track << 32 | metric: place in series */
-    struct sd_triples stacks;         /* parent, site, line */
-    struct sd_triples samples, calls; /* stack, track, flags */
+    struct sd_table totals;   /* site << 32 | track: place in spans */
+    struct sd_table series;   /* track << 32 | metric: place in series */
+    struct sd_triples stacks; /* parent, site, line */
+    struct sd_triples
+        places[SD_EVIDENCES]; /* of those with stacks: stack, track, flags */
     /* The values of all span totals, row after row, `stride` each: one block, because
      * metrics keep turning up while totals are there already. */
     struct sd_sum *sums; /* owned */
@@ -83,6 +84,11 @@ struct sd_track_key {
 struct sd_metric_key {
     uint32_t name, unit, adds;
 };
+
+_Static_assert(sizeof(struct sd_site_key) == 7 * sizeof(uint32_t) &&
+                   sizeof(struct sd_track_key) == 32 &&
+                   sizeof(struct sd_metric_key) == 12,
+               "keys are compared as bytes: none of them is padding");
 
 struct sd_profile *sd_profile_new(void); /* or NULL, with its sentence */
 

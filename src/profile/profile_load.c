@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* profile_load: loads a capture into a profile, adding up its events as they stream by.
+ */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/text.h"
 #include "profile/decode.h"
 #include "profile/profile_define.h"
 #include "profile/filter.h"
@@ -13,6 +17,8 @@
 #include "profile/profile.h"
 #include "profile/samples.h"
 #include "profile/series.h"
+
+enum { SETTLE_NS = 20000000 }; /* between a program's end and the last readings of it */
 
 /* A site's spans are nearly always on the track they were on before. */
 struct memo {
@@ -26,6 +32,7 @@ struct loader {
     struct sd_screen screen;
     struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
     size_t n_memos;
+    uint64_t read_ns; /* CLOCK_MONOTONIC, when the reading began */
 };
 
 static int grow_memos(struct loader *l, uint32_t site)
@@ -41,6 +48,7 @@ static int grow_memos(struct loader *l, uint32_t site)
     memset(memos + l->n_memos, 0xff, (cap - l->n_memos) * sizeof *memos);
     l->memos = memos;
     l->n_memos = cap;
+    sd_assert(site < l->n_memos);
     return 0;
 }
 
@@ -58,6 +66,7 @@ static int total_of(struct loader *l, const struct sd_event *e, size_t *at)
             return rc;
         *memo = (struct memo){ e->track.at, (uint32_t)*at };
     }
+    sd_assert_slow(memo->total < l->p->n_spans);
     *at = memo->total;
     return 0;
 }
@@ -69,6 +78,7 @@ static void add_values(struct sd_profile *p, size_t row, const struct sd_event *
     if (e->n_values == 0)
         return; /* there may be no metric at all, hence no sums */
     sums = p->index->sums + row * p->index->stride;
+    sd_assert_slow(row < p->index->n_rows && p->n_metrics <= p->index->stride);
     for (uint32_t i = 0; i < e->n_values; i++)
         if (e->values[i] != SD_VALUE_NONE)
             sd_sum_add(&sums[e->metrics[i].at], p->metrics[e->metrics[i].at].adds,
@@ -85,6 +95,7 @@ static int add_span(struct loader *l, const struct sd_event *e)
     if (rc < 0)
         return rc;
     t = &p->spans[at];
+    sd_assert_slow(e->from_ns <= e->to_ns);
     t->count++;
     t->n_raised += (e->flags & SD_SPAN_RAISED) != 0;
     t->n_unfinished += (e->flags & SD_SPAN_UNFINISHED) != 0;
@@ -122,8 +133,7 @@ static int add_sample(struct loader *l, const struct sd_event *e)
     const struct sd_sample_total which = { e->stack, e->track, e->flags };
 
     l->p->n_sample_events++;
-    return sd_totals_add(l->p, &l->p->samples, &which, e->metrics, e->values,
-                         e->n_values);
+    return sd_totals_add(l->p, SD_SAMPLES, &which, e->metrics, e->values, e->n_values);
 }
 
 static uint64_t within(const struct sd_window *w, uint64_t ns)
@@ -139,6 +149,7 @@ static void stretch(struct sd_profile *p, const struct sd_event *e)
     struct sd_track *t = &p->tracks[e->track.at];
     uint64_t from = within(&p->window, e->from_ns), to = within(&p->window, e->to_ns);
 
+    sd_assert_slow(e->track.at < p->n_tracks);
     t->first_ns = from < t->first_ns ? from : t->first_ns;
     t->last_ns = to > t->last_ns ? to : t->last_ns;
     p->end_ns = to > p->end_ns ? to : p->end_ns;
@@ -148,8 +159,7 @@ static int add_calls(struct loader *l, const struct sd_event *e)
 {
     const struct sd_sample_total which = { e->stack, e->track, 0 };
 
-    return sd_totals_add(l->p, &l->p->calls, &which, e->metrics, e->values,
-                         e->n_values);
+    return sd_totals_add(l->p, SD_CALLS, &which, e->metrics, e->values, e->n_values);
 }
 
 static int add_pairs(struct sd_profile *p, struct sd_pair_totals *to,
@@ -157,6 +167,7 @@ static int add_pairs(struct sd_profile *p, struct sd_pair_totals *to,
 {
     struct sd_pair_total one = { e->track.at, e->flags, e->site.at, { 0 } };
 
+    sd_assert(e->n_values == SD_PAIR_VALUES);
     memcpy(one.values, e->values, sizeof one.values);
     if (sd_profile_has_room(p, sizeof one))
         return sd_pair_totals_add(to, &one);
@@ -172,7 +183,7 @@ static int add_lines(struct loader *l, const struct sd_event *e)
     if (!sd_profile_has_room(l->p, sizeof one))
         return 0;
     memcpy(one.values, e->values, sizeof one.values);
-    return sd_line_totals_add(&l->p->lines, &one);
+    return sd_line_totals_add(&l->p->evidence[SD_LINES].lines, &one);
 }
 
 static int add_event(struct loader *l, const struct sd_event *e)
@@ -219,7 +230,8 @@ static int look_ahead(struct loader *l)
     if (rc == 0)
         rc = sd_screen_tracks(&l->screen, l->p);
     sd_decoder_rewind(&l->decoder);
-    l->p->n_notes = l->p->n_metas = l->p->models.n = 0; /* they come again */
+    l->p->n_notes = l->p->n_metas = l->p->evidence[SD_MODELS].models.n =
+        0; /* they come again */
     l->p->index->n_notes_cut = 0;
     l->p->index->n_refused = 0;
     l->p->index->n_cells_refused = l->p->index->n_calls_refused = 0;
@@ -238,7 +250,7 @@ static int add_events(struct loader *l)
 
     l->p->window = sd_screen_window(&l->screen);
     l->decoder.wants_calls = true;
-    l->decoder.spans.wish = SD_SPANS_COUNTED;
+    l->decoder.spans.request = SD_SPANS_COUNTED;
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
         l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
         rc = sd_screen_passes(&l->screen, l->p, &e);
@@ -249,6 +261,8 @@ static int add_events(struct loader *l)
     }
     return rc;
 }
+
+static uint64_t bounded(uint64_t ns) { return ns < SD_TIME_MAX ? ns : SD_TIME_MAX; }
 
 /* Who looks only at the complaint must not take what is shown for all there was. */
 static int complain(struct sd_profile *p)
@@ -265,15 +279,38 @@ static int complain(struct sd_profile *p)
     return rc;
 }
 
-/* What still runs has lasted until now, whenever it told something last.  What only may
- * run, in a container or on another machine, need not even have this clock. */
-static void reach_now(struct sd_profile *p)
+/* What still runs has lasted until it was read, whenever it told something last; so has
+ * a daemon that writes on after the capture has its end.  What only may run, in a
+ * container or on another machine, need not even have this clock. */
+static void reach_now(struct sd_profile *p, uint64_t now)
 {
-    uint64_t now = sd_clock_ns();
-
-    if (p->health.is_alive && !p->health.is_ended && now > p->zero_ns &&
-        now - p->zero_ns > p->run_end_ns)
+    if (p->health.is_alive && now > p->zero_ns && now - p->zero_ns > p->run_end_ns)
         p->run_end_ns = now - p->zero_ns;
+}
+
+static uint64_t meta_ns(const struct sd_profile *p, const char *key)
+{
+    const char *text = sd_profile_meta(p, key);
+    uint64_t ns;
+
+    return text && sd_text_parse_number(text, &ns) ? bounded(ns) : 0;
+}
+
+/* Whoever started the program took the time of its run, but processes that it left
+ * behind may have been recorded for longer.  The last readings, which are taken a
+ * moment after the end, do not make the run longer.  (Older captures do not say when
+ * the run started: then it is taken to start with the capture.) */
+static void measure_run(struct sd_profile *p)
+{
+    uint64_t wall_ns = meta_ns(p, "run.wall_ns");
+    uint64_t started_ns = meta_ns(p, "run.started_ns");
+    uint64_t lasted_ns = p->run_end_ns;
+
+    if (started_ns > p->zero_ns && started_ns - p->zero_ns < lasted_ns)
+        lasted_ns -= started_ns - p->zero_ns;
+    p->ran_ns = wall_ns;
+    if (wall_ns && lasted_ns > wall_ns + SETTLE_NS)
+        p->ran_ns = lasted_ns;
 }
 
 static int find_losses(struct loader *l, const struct sd_reader *r)
@@ -288,7 +325,8 @@ static int find_losses(struct loader *l, const struct sd_reader *r)
     p->health = *sd_reader_health(r);
     p->index->n_opens_refused = l->decoder.opens.n_refused;
     p->index->n_models_cut = n_models_cut;
-    reach_now(p);
+    reach_now(p, l->read_ns);
+    measure_run(p);
     if (damage && !(p->damage = sd_arena_string(&p->arena, damage, strlen(damage))))
         return sd_no_memory();
     return complain(p);
@@ -332,8 +370,6 @@ static int load(struct loader *l, struct sd_reader *r)
     return rc < 0 ? rc : finish(l, r);
 }
 
-static uint64_t bounded(uint64_t ns) { return ns < SD_TIME_MAX ? ns : SD_TIME_MAX; }
-
 static bool is_choosy(const struct sd_filter *f)
 {
     return f && (f->from_ns || f->to_ns || f->track || f->section || f->match);
@@ -342,7 +378,7 @@ static bool is_choosy(const struct sd_filter *f)
 int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
                            struct sd_profile **out)
 {
-    struct loader l = { 0 };
+    struct loader l = { .read_ns = sd_clock_ns() };
     int rc;
 
     *out = NULL;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/profile_define.h"
@@ -21,10 +22,13 @@ static int new_stack(struct sd_profile *p, const struct sd_stack *key, uint32_t 
         sd_grow_array(p->stacks, &p->cap_stacks, p->n_stacks + 1, sizeof *stacks);
     int rc;
 
+    sd_assert(key->site.at < p->n_sites);
+    sd_assert(key->parent.at == UINT32_MAX || key->parent.at < p->n_stacks);
     if (!stacks)
         return sd_no_memory();
     p->stacks = stacks;
     rc = sd_triples_add(&p->index->stacks, triple_of(key), id);
+    sd_assert(rc < 0 || *id == p->n_stacks);
     if (rc == 0)
         stacks[p->n_stacks++] = *key;
     return rc;
@@ -106,6 +110,7 @@ static int place_of_metric(const struct sd_profile *p, struct sd_stack_totals *t
 {
     int64_t *values;
 
+    sd_assert_slow(metric.at < p->n_metrics);
     for (*at = 0; *at < t->n_metrics; (*at)++)
         if (t->metrics[*at].at == metric.at)
             return 0;
@@ -143,36 +148,42 @@ static int grow_totals(struct sd_stack_totals *t)
         return sd_no_memory();
     t->items = items;
     t->cap = cap;
+    sd_assert(t->n < t->cap);
     return 0;
 }
 
-static int place_of_total(struct sd_profile *p, struct sd_stack_totals *t,
+static int place_of_total(struct sd_profile *p, enum sd_evidence e,
                           const struct sd_sample_total *which, uint32_t *at)
 {
-    struct sd_triples *places = t == &p->calls ? &p->index->calls : &p->index->samples;
+    struct sd_stack_totals *t = &p->evidence[e].stacks;
+    struct sd_triples *places = &p->index->places[e];
     struct sd_triple key = { which->stack.at, which->track.at, which->flags };
     int rc;
 
+    sd_assert(sd_evidence_has_stacks(e));
     *at = sd_triples_find(places, key);
     if (*at != UINT32_MAX || !sd_profile_has_room(p, sizeof *which))
         return 0;
     rc = grow_totals(t);
     if (rc == 0)
         rc = sd_triples_add(places, key, at);
+    sd_assert(rc < 0 || *at == t->n);
     if (rc == 0)
         t->items[t->n++] = *which;
     return rc;
 }
 
-int sd_totals_add(struct sd_profile *p, struct sd_stack_totals *t,
+int sd_totals_add(struct sd_profile *p, enum sd_evidence e,
                   const struct sd_sample_total *which, const sd_metric_id *metrics,
                   const int64_t *values, uint32_t n)
 {
+    struct sd_stack_totals *t = &p->evidence[e].stacks;
     uint32_t at, column;
-    int rc = place_of_total(p, t, which, &at);
+    int rc = place_of_total(p, e, which, &at);
 
     if (rc < 0 || at == UINT32_MAX)
         return rc;
+    sd_assert_slow(at < t->n);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         if (values[i] < 0)
             continue;
@@ -186,6 +197,7 @@ int sd_totals_add(struct sd_profile *p, struct sd_stack_totals *t,
 uint32_t sd_totals_metric(const struct sd_profile *p, const struct sd_stack_totals *t,
                           const char *name)
 {
+    sd_assert(t->n_metrics <= SD_SAMPLE_METRICS);
     for (uint32_t i = 0; i < t->n_metrics; i++)
         if (strcmp(p->metrics[t->metrics[i].at].name, name) == 0)
             return i;
@@ -194,34 +206,5 @@ uint32_t sd_totals_metric(const struct sd_profile *p, const struct sd_stack_tota
 
 uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name)
 {
-    return sd_totals_metric(p, &p->samples, name);
-}
-
-const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
-                                                const char *metric)
-{
-    bool is_of_calls = metric
-                           ? sd_totals_metric(p, &p->samples, metric) == UINT32_MAX &&
-                                 sd_totals_metric(p, &p->calls, metric) != UINT32_MAX
-                           : p->samples.n == 0 && p->calls.n > 0;
-
-    return is_of_calls ? &p->calls : &p->samples;
-}
-
-/* Samples of one capture stand for unequal times where they were taken as fast as could
- * be, and where threads with deep stacks were read less often than others. */
-static bool are_uneven(const struct sd_profile *p)
-{
-    const char *spared = sd_profile_meta(p, "sample.spared");
-
-    return sd_profile_meta(p, "sample.unpaced") || (spared && strcmp(spared, "0") != 0);
-}
-
-const char *sd_totals_by_default(const struct sd_profile *p,
-                                 const struct sd_stack_totals *t)
-{
-    if (t == &p->calls)
-        return "time";
-    return are_uneven(p) && sd_totals_metric(p, t, "wall") != UINT32_MAX ? "wall"
-                                                                         : "samples";
+    return sd_totals_metric(p, &p->evidence[SD_SAMPLES].stacks, name);
 }

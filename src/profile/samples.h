@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_SAMPLES_H
 #define SD_PROFILE_SAMPLES_H
-/* samples: stacks and what was seen of them, as a profile is filled. */
+/* samples: adds samples and their stacks to a profile. */
 #include "profile/profile.h"
 #include "profile/triples.h"
 
@@ -17,9 +17,9 @@ uint32_t sd_find_stack(const struct sd_profile *p, const struct sd_stack *key);
 uint32_t sd_find_lost_stack(const struct sd_profile *p);
 uint32_t sd_find_partial_stack(const struct sd_profile *p, sd_stack_id below);
 
-/* Adds values to this total of the profile's samples or calls, made when new.  Values
+/* Adds values to this total of an evidence with stacks, made when new.  Values
  * below 0 and what there is no room for are left out, the latter counted. */
-int sd_totals_add(struct sd_profile *p, struct sd_stack_totals *t,
+int sd_totals_add(struct sd_profile *p, enum sd_evidence e,
                   const struct sd_sample_total *which, const sd_metric_id *metrics,
                   const int64_t *values, uint32_t n);
 #endif

@@ -14,59 +14,60 @@ struct ids {
 };
 
 /* main:3 calls f:12 and, from line 4, g:22. */
-static struct ids define(struct sd_made *m)
+static struct ids define(struct sd_maker *m)
 {
     struct ids i;
 
-    i.process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
-    i.thread = sd_made_track(m, SD_TRACK_THREAD, i.process, 7, "MainThread");
-    i.main = sd_made_function(m, "<module>", "/x/app.py", 1);
-    i.f = sd_made_function(m, "f", "/x/app.py", 10);
-    i.g = sd_made_function(m, "g", "/x/lib.py", 20);
-    i.shape = sd_made_sample_shape(m);
-    i.in_main = sd_made_stack(m, 0, i.main, 3);
-    i.in_f = sd_made_stack(m, i.in_main, i.f, 12);
-    i.in_g = sd_made_stack(m, sd_made_stack(m, 0, i.main, 4), i.g, 22);
+    i.process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    i.thread = sd_maker_track(m, SD_TRACK_THREAD, i.process, 7, "MainThread");
+    i.main = sd_maker_function(m, "<module>", "/x/app.py", 1);
+    i.f = sd_maker_function(m, "f", "/x/app.py", 10);
+    i.g = sd_maker_function(m, "g", "/x/lib.py", 20);
+    i.shape = sd_maker_sample_shape(m);
+    i.in_main = sd_maker_stack(m, 0, i.main, 3);
+    i.in_f = sd_maker_stack(m, i.in_main, i.f, 12);
+    i.in_g = sd_maker_stack(m, sd_maker_stack(m, 0, i.main, 4), i.g, 22);
     return i;
 }
 
 /* Two chunks that define everything afresh and in another order of ids. */
-static void make(struct sd_made *m)
+static void make(struct sd_maker *m)
 {
     struct ids i;
     uint32_t section;
 
-    sd_made_begin(m);
-    sd_made_chunk(m, 1, 1);
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
     i = define(m);
-    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 10, i.shape, 1);
-    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 20, i.shape, 1);
-    sd_made_sample(m, i.thread, i.in_g, SD_SAMPLE_IDLE, 30, i.shape, 10);
-    sd_made_chunk(m, 1, 2);
-    sd_made_string(m, "ids are other ones now");
+    sd_maker_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 10, i.shape, 1);
+    sd_maker_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 20, i.shape, 1);
+    sd_maker_sample(m, i.thread, i.in_g, SD_SAMPLE_IDLE, 30, i.shape, 10);
+    sd_maker_chunk(m, 1, 2);
+    sd_maker_string(m, "ids are other ones now");
     i = define(m);
-    sd_made_sample(m, i.thread, i.in_f, 0, 40, i.shape, 1);
-    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 50, i.shape, 1);
-    sd_made_sample(m, i.thread, 0, 0, 60, i.shape, 1);
-    section = sd_made_site(m, 0, "train");
-    sd_made_span(m, section, i.thread, 1, 15, 35);
-    sd_made_end(m, 0);
+    sd_maker_sample(m, i.thread, i.in_f, 0, 40, i.shape, 1);
+    sd_maker_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 50, i.shape, 1);
+    sd_maker_sample(m, i.thread, 0, 0, 60, i.shape, 1);
+    section = sd_maker_site(m, 0, "train");
+    sd_maker_span(m, section, i.thread, 1, 15, 35);
+    sd_maker_end(m, 0);
 }
 
 static int64_t value(const struct sd_profile *p, const char *metric, const char *leaf,
                      uint32_t flags)
 {
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
     uint32_t column = sd_profile_sample_metric(p, metric);
     int64_t sum = 0;
 
-    for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++) {
-        const struct sd_sample_total *t = &p->samples.items[i];
+    for (size_t i = 0; column != UINT32_MAX && i < samples->n; i++) {
+        const struct sd_sample_total *t = &samples->items[i];
         const char *name = t->stack.at == UINT32_MAX
                                ? "none"
                                : p->sites[p->stacks[t->stack.at].site.at].name;
 
         if (t->flags == flags && strcmp(name, leaf) == 0)
-            sum += p->samples.values[column][i];
+            sum += samples->values[column][i];
     }
     return sum;
 }
@@ -91,12 +92,13 @@ TEST(triples_have_one_id_each_and_keep_it)
 
 TEST(samples_of_one_stack_are_one_total_over_all_chunks)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
 
     make(&m);
-    p = sd_made_load(&m, NULL);
-    CHECK(p->n_stacks == 4 && p->samples.n == 4 && p->n_sample_events == 6);
+    p = sd_maker_load(&m, NULL);
+    CHECK(p->n_stacks == 4 && p->evidence[SD_SAMPLES].stacks.n == 4 &&
+          p->n_sample_events == 6);
     CHECK(value(p, "samples", "f", SD_SAMPLE_GIL) == 3);
     CHECK(value(p, "wall", "f", SD_SAMPLE_GIL) == 30000000);
     CHECK(value(p, "cpu", "f", SD_SAMPLE_GIL) == 24000000);
@@ -107,22 +109,23 @@ TEST(samples_of_one_stack_are_one_total_over_all_chunks)
     for (size_t i = 0; i < p->n_stacks; i++)
         CHECK(p->stacks[i].parent.at == UINT32_MAX || p->stacks[i].parent.at < i);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 static int64_t all_samples(const struct sd_profile *p)
 {
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
     uint32_t column = sd_profile_sample_metric(p, "samples");
     int64_t sum = 0;
 
-    for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++)
-        sum += p->samples.values[column][i];
+    for (size_t i = 0; column != UINT32_MAX && i < samples->n; i++)
+        sum += samples->values[column][i];
     return sum;
 }
 
-static int64_t filtered(const struct sd_made *m, struct sd_filter filter)
+static int64_t filtered(const struct sd_maker *m, struct sd_filter filter)
 {
-    struct sd_profile *p = sd_made_load(m, &filter);
+    struct sd_profile *p = sd_maker_load(m, &filter);
     int64_t n = all_samples(p);
 
     sd_profile_free(p);
@@ -131,7 +134,7 @@ static int64_t filtered(const struct sd_made *m, struct sd_filter filter)
 
 TEST(filters_judge_samples_by_time_thread_section_and_frames)
 {
-    struct sd_made m;
+    struct sd_maker m;
 
     make(&m);
     CHECK(filtered(&m, (struct sd_filter){ .from_ns = 40 }) == 3);
@@ -143,12 +146,12 @@ TEST(filters_judge_samples_by_time_thread_section_and_frames)
     CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("lib.py") }) == 10);
     CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("module") }) == 14);
     CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("nothing") }) == 0);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(events_hand_out_samples_in_order)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
     struct sd_events *events;
     struct sd_event e;
@@ -156,8 +159,8 @@ TEST(events_hand_out_samples_in_order)
     int n = 0;
 
     make(&m);
-    p = sd_made_load(&m, NULL);
-    CHECK(sd_events_open(p, sd_made_save(&m), NULL, &events) == 0);
+    p = sd_maker_load(&m, NULL);
+    CHECK(sd_events_open(p, sd_maker_save(&m), NULL, &events) == 0);
     while (sd_events_next(events, &e) == 1) {
         if (e.kind != SD_EVENT_SAMPLE)
             continue;
@@ -172,7 +175,7 @@ TEST(events_hand_out_samples_in_order)
     CHECK(n == 6);
     sd_events_free(events);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 static const char *leaf_of(const struct sd_profile *p, sd_stack_id stack)
@@ -181,74 +184,74 @@ static const char *leaf_of(const struct sd_profile *p, sd_stack_id stack)
 }
 
 /* One sample of <module>; later, too, of what it calls and of itself below that. */
-static void make_growing(struct sd_made *m, bool is_later)
+static void make_growing(struct sd_maker *m, bool is_later)
 {
     struct ids i;
     uint32_t new, below;
 
-    sd_made_begin(m);
-    sd_made_chunk(m, 1, 1);
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
     i = define(m);
-    sd_made_sample(m, i.thread, i.in_main, 0, 10, i.shape, 1);
+    sd_maker_sample(m, i.thread, i.in_main, 0, 10, i.shape, 1);
     if (is_later) {
-        new =
-            sd_made_stack(m, i.in_main, sd_made_function(m, "new", "/x/app.py", 5), 6);
-        below = sd_made_stack(m, new, i.main, 3);
-        sd_made_sample(m, i.thread, new, 0, 20, i.shape, 1);
-        sd_made_sample(m, i.thread, below, 0, 30, i.shape, 1);
-        sd_made_sample(m, i.thread, below, SD_SAMPLE_PARTIAL, 40, i.shape, 1);
-        sd_made_sample(m, i.thread, i.in_main, 0, 50, i.shape, 1);
+        new = sd_maker_stack(m, i.in_main, sd_maker_function(m, "new", "/x/app.py", 5),
+                             6);
+        below = sd_maker_stack(m, new, i.main, 3);
+        sd_maker_sample(m, i.thread, new, 0, 20, i.shape, 1);
+        sd_maker_sample(m, i.thread, below, 0, 30, i.shape, 1);
+        sd_maker_sample(m, i.thread, below, SD_SAMPLE_PARTIAL, 40, i.shape, 1);
+        sd_maker_sample(m, i.thread, i.in_main, 0, 50, i.shape, 1);
     }
-    sd_made_end(m, 0);
+    sd_maker_end(m, 0);
 }
 
 TEST(events_of_a_capture_that_grew_are_those_that_the_profile_knows)
 {
-    struct sd_made before, after;
+    struct sd_maker before, after;
     struct sd_profile *p;
     struct sd_events *events;
     struct sd_event e;
 
     make_growing(&before, false);
     make_growing(&after, true);
-    p = sd_made_load(&before, NULL);
-    CHECK(sd_events_open(p, sd_made_save(&after), NULL, &events) == 0);
+    p = sd_maker_load(&before, NULL);
+    CHECK(sd_events_open(p, sd_maker_save(&after), NULL, &events) == 0);
     CHECK(sd_events_next(events, &e) == 1 && e.from_ns == 10);
     CHECK(strcmp(leaf_of(p, e.stack), "<module>") == 0);
     CHECK(sd_events_next(events, &e) == 0);
     sd_events_free(events);
     sd_profile_free(p);
-    sd_made_release(&before);
-    sd_made_release(&after);
+    sd_maker_release(&before);
+    sd_maker_release(&after);
 }
 
 /* f:12 whole, cut, and nothing of it read at all. */
-static void make_partial(struct sd_made *m)
+static void make_partial(struct sd_maker *m)
 {
     struct ids i;
 
-    sd_made_begin(m);
-    sd_made_chunk(m, 1, 1);
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
     i = define(m);
-    sd_made_sample(m, i.thread, i.in_f, 0, 10, i.shape, 5);
-    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_PARTIAL, 20, i.shape, 2);
-    sd_made_sample(m, i.thread, 0, SD_SAMPLE_PARTIAL, 30, i.shape, 1);
-    sd_made_end(m, 0);
+    sd_maker_sample(m, i.thread, i.in_f, 0, 10, i.shape, 5);
+    sd_maker_sample(m, i.thread, i.in_f, SD_SAMPLE_PARTIAL, 20, i.shape, 2);
+    sd_maker_sample(m, i.thread, 0, SD_SAMPLE_PARTIAL, 30, i.shape, 1);
+    sd_maker_end(m, 0);
 }
 
 TEST(a_sample_that_was_cut_ends_in_a_frame_that_says_so)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
     struct sd_events *events;
     struct sd_event e;
 
     make_partial(&m);
-    p = sd_made_load(&m, NULL);
+    p = sd_maker_load(&m, NULL);
     CHECK(value(p, "samples", "f", 0) == 5);
     CHECK(value(p, "samples", "f", SD_SAMPLE_PARTIAL) == 0);
     CHECK(value(p, "samples", "[partial]", SD_SAMPLE_PARTIAL) == 3);
-    CHECK(sd_events_open(p, sd_made_save(&m), NULL, &events) == 0);
+    CHECK(sd_events_open(p, sd_maker_save(&m), NULL, &events) == 0);
     CHECK(sd_events_next(events, &e) == 1 && strcmp(leaf_of(p, e.stack), "f") == 0);
     CHECK(sd_events_next(events, &e) == 1 && p->stacks[e.stack.at].line == 0);
     CHECK(strcmp(leaf_of(p, e.stack), "[partial]") == 0);
@@ -258,28 +261,29 @@ TEST(a_sample_that_was_cut_ends_in_a_frame_that_says_so)
     CHECK(p->stacks[e.stack.at].parent.at == UINT32_MAX);
     sd_events_free(events);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 /* One capture with a sample of `name` on the line `line`. */
-static void make_one(struct sd_made *m, const char *name, uint32_t line)
+static void make_one(struct sd_maker *m, const char *name, uint32_t line)
 {
     uint32_t process, site, shape;
 
-    sd_made_begin(m);
-    sd_made_chunk(m, 1, 1);
-    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
+    process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
     if (line % 2)
-        sd_made_metric(m, "shifts the others", SD_UNIT_COUNT, SD_ADDS_SUM);
-    site = sd_made_function(m, name, "a.py", 1);
-    shape = sd_made_sample_shape(m);
-    sd_made_sample(m, process, sd_made_stack(m, 0, site, line), 0, 5, shape, line);
-    sd_made_end(m, 0);
+        sd_maker_metric(m, "shifts the others", SD_UNIT_COUNT, SD_ADDS_SUM);
+    site = sd_maker_function(m, name, "a.py", 1);
+    shape = sd_maker_sample_shape(m);
+    sd_maker_sample(m, process, sd_maker_stack(m, 0, site, line), 0, 5, shape, line);
+    sd_maker_end(m, 0);
 }
 
-static struct sd_profile *loaded(const struct sd_made *m, const struct sd_profile *more)
+static struct sd_profile *loaded(const struct sd_maker *m,
+                                 const struct sd_profile *more)
 {
-    struct sd_profile *p = sd_made_load(m, NULL);
+    struct sd_profile *p = sd_maker_load(m, NULL);
 
     if (more)
         CHECK(sd_profile_merge(p, more) == 0);
@@ -288,22 +292,26 @@ static struct sd_profile *loaded(const struct sd_made *m, const struct sd_profil
 
 static bool is_same(const struct sd_profile *a, const struct sd_profile *b)
 {
-    bool is = a->n_stacks == b->n_stacks && a->samples.n == b->samples.n &&
-              a->samples.n_metrics == b->samples.n_metrics &&
+    bool is = a->n_stacks == b->n_stacks &&
+              a->evidence[SD_SAMPLES].stacks.n == b->evidence[SD_SAMPLES].stacks.n &&
+              a->evidence[SD_SAMPLES].stacks.n_metrics ==
+                  b->evidence[SD_SAMPLES].stacks.n_metrics &&
               a->n_sample_events == b->n_sample_events;
 
     for (size_t i = 0; is && i < a->n_stacks; i++)
         is = memcmp(&a->stacks[i], &b->stacks[i], sizeof a->stacks[i]) == 0;
-    for (size_t i = 0; is && i < a->samples.n; i++)
-        for (uint32_t k = 0; is && k < a->samples.n_metrics; k++)
-            is = a->samples.values[k][i] == b->samples.values[k][i] &&
-                 a->samples.items[i].stack.at == b->samples.items[i].stack.at;
+    for (size_t i = 0; is && i < a->evidence[SD_SAMPLES].stacks.n; i++)
+        for (uint32_t k = 0; is && k < a->evidence[SD_SAMPLES].stacks.n_metrics; k++)
+            is = a->evidence[SD_SAMPLES].stacks.values[k][i] ==
+                     b->evidence[SD_SAMPLES].stacks.values[k][i] &&
+                 a->evidence[SD_SAMPLES].stacks.items[i].stack.at ==
+                     b->evidence[SD_SAMPLES].stacks.items[i].stack.at;
     return is;
 }
 
 TEST(merged_samples_are_the_same_in_any_grouping)
 {
-    struct sd_made m[3];
+    struct sd_maker m[3];
     struct sd_profile *left, *right, *bc, *b, *c;
 
     make_one(&m[0], "f", 1);
@@ -324,47 +332,48 @@ TEST(merged_samples_are_the_same_in_any_grouping)
     sd_profile_free(b);
     sd_profile_free(c);
     for (int i = 0; i < 3; i++)
-        sd_made_release(&m[i]);
+        sd_maker_release(&m[i]);
 }
 
 TEST(samples_with_dangling_ids_are_kept_under_lost_names)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
     uint32_t shape, stack, site;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
-    shape = sd_made_sample_shape(&m);
-    site = sd_made_function(&m, "f", NULL, 0);
-    sd_made_sample(&m, 0, 4000, 0xffff, 1, shape, 1);
-    stack = sd_made_stack(&m, 3999, site, 1);
-    sd_made_sample(&m, 0, stack, 0, 2, shape, 1);
-    stack = sd_made_stack(&m, m.next_id, 3998, 1); /* its own parent, nobody's site */
-    sd_made_sample(&m, 0, stack, 0, 3, shape, 1);
-    sd_made_sample_with(&m, 0, stack, 0, 4, shape, (int64_t[]){ -5, SD_VALUE_NONE }, 2);
-    sd_made_sample_with(&m, 0, stack, 0, 5, shape,
-                        (int64_t[]){ INT64_MAX, INT64_MAX, 1 }, 3);
-    sd_made_end(&m, 0);
-    p = sd_made_load(&m, NULL);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
+    shape = sd_maker_sample_shape(&m);
+    site = sd_maker_function(&m, "f", NULL, 0);
+    sd_maker_sample(&m, 0, 4000, 0xffff, 1, shape, 1);
+    stack = sd_maker_stack(&m, 3999, site, 1);
+    sd_maker_sample(&m, 0, stack, 0, 2, shape, 1);
+    stack = sd_maker_stack(&m, m.next_id, 3998, 1); /* its own parent, nobody's site */
+    sd_maker_sample(&m, 0, stack, 0, 3, shape, 1);
+    sd_maker_sample_with(&m, 0, stack, 0, 4, shape, (int64_t[]){ -5, SD_VALUE_NONE },
+                         2);
+    sd_maker_sample_with(&m, 0, stack, 0, 5, shape,
+                         (int64_t[]){ INT64_MAX, INT64_MAX, 1 }, 3);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
     CHECK(value(p, "samples", "[partial]", SD_SAMPLE_KNOWN) == 1);
     CHECK(value(p, "samples", "f", 0) == 1);
     CHECK(value(p, "samples", "[lost name]", 0) == INT64_MAX);
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }
 
 TEST(samples_survive_every_allocation_that_fails)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p, *q;
     const struct sd_filter filter = { .match = SD_MATCHER("f") };
 
     make(&m);
-    q = sd_made_load(&m, NULL);
+    q = sd_maker_load(&m, NULL);
     EACH_FAILURE(nth)
     {
-        int rc = sd_made_try(&m, &filter, &p);
+        int rc = sd_maker_try(&m, &filter, &p);
 
         CHECK(rc == 0 || rc == SD_ENOMEM);
         if (rc == 0) {
@@ -375,5 +384,5 @@ TEST(samples_survive_every_allocation_that_fails)
         sd_profile_free(p);
     }
     sd_profile_free(q);
-    sd_made_release(&m);
+    sd_maker_release(&m);
 }

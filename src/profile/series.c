@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 enum { FIRST_SHIFT = 20 }; /* about a millisecond */
@@ -50,6 +51,7 @@ void sd_sum_add(struct sd_sum *s, enum sd_adds adds, int64_t v)
         s->max = v > s->max ? v : s->max;
     }
     s->last = v;
+    sd_assert_slow(s->min <= v && v <= s->max);
     set_total(s, adds, v);
 }
 
@@ -70,6 +72,7 @@ void sd_sum_merge(struct sd_sum *into, const struct sd_sum *from, enum sd_adds a
 
 static unsigned shift_of(const struct sd_series *s)
 {
+    sd_assert_slow(s->bucket_ns && (s->bucket_ns & (s->bucket_ns - 1)) == 0);
     return (unsigned)__builtin_ctzll(s->bucket_ns);
 }
 
@@ -101,6 +104,7 @@ static void fold_to(struct sd_series *s, uint64_t origin_ns, unsigned shift)
 {
     uint32_t kept = 0;
 
+    sd_assert(shift < 64);
     s->bucket_ns = (uint64_t)1 << shift;
     for (uint32_t i = 1; i < s->n_buckets; i++) {
         struct sd_series_bucket *last = &s->buckets[kept];
@@ -111,6 +115,7 @@ static void fold_to(struct sd_series *s, uint64_t origin_ns, unsigned shift)
         else
             s->buckets[++kept] = s->buckets[i];
     }
+    sd_assert(s->n_buckets == 0 || kept < s->n_buckets);
     s->n_buckets = s->n_buckets ? kept + 1 : 0;
 }
 
@@ -136,6 +141,7 @@ static uint32_t find(const struct sd_series *s, uint64_t origin_ns, uint64_t tim
 
 static int insert(struct sd_series *s, uint32_t at, const struct sd_series_bucket *b)
 {
+    sd_assert(at <= s->n_buckets);
     if (s->n_buckets >= s->cap_buckets) {
         size_t cap = s->cap_buckets;
         struct sd_series_bucket *grown =
@@ -150,6 +156,7 @@ static int insert(struct sd_series *s, uint32_t at, const struct sd_series_bucke
             (s->n_buckets - at) * sizeof *s->buckets);
     s->buckets[at] = *b;
     s->n_buckets++;
+    sd_assert_slow(at == 0 || s->buckets[at - 1].from_ns < b->from_ns);
     return 0;
 }
 
@@ -159,6 +166,7 @@ static int put(struct sd_series *s, uint64_t origin_ns, uint32_t limit,
     uint32_t at;
     int rc;
 
+    sd_assert(limit >= 2 && b->from_ns <= b->to_ns);
     if (s->bucket_ns == 0)
         s->bucket_ns = (uint64_t)1 << FIRST_SHIFT;
     at = find(s, origin_ns, b->from_ns);
@@ -175,7 +183,11 @@ static int put(struct sd_series *s, uint64_t origin_ns, uint32_t limit,
     return 0;
 }
 
-static uint64_t first_time(const struct sd_series *s) { return s->buckets[0].from_ns; }
+static uint64_t first_time(const struct sd_series *s)
+{
+    sd_assert_slow(s->n_buckets > 0);
+    return s->buckets[0].from_ns;
+}
 static uint64_t last_time(const struct sd_series *s)
 {
     return s->buckets[s->n_buckets - 1].to_ns;
@@ -236,6 +248,7 @@ void sd_series_settle(struct sd_series *s)
 {
     struct sd_series_bucket *less;
 
+    sd_assert(s->n_buckets <= s->cap_buckets);
     if (s->n_buckets == 0 || s->n_buckets == s->cap_buckets)
         return;
     less = sd_regrow(s->buckets, s->n_buckets * sizeof *less);

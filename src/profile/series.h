@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_SERIES_H
 #define SD_PROFILE_SERIES_H
-/* series: readings over time in bounded memory.
+/* series: keeps readings over time in bounded memory.
  *
  * A bucket is a cell of a grid of 2^k ns; when there are too many, k grows by one and
  * pairs of cells fold together.  Smallest and largest survive every fold, so no peak

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 enum { SLOTS_FIRST = 64 };
@@ -25,6 +26,7 @@ static size_t slot_of(const struct sd_triples *t, struct sd_triple key)
 {
     size_t mask = t->n_slots - 1, at = (size_t)hash(key) & mask;
 
+    sd_assert_slow(t->n < t->n_slots); /* or the search would not end */
     while (t->slots[at] && !is_equal(t->items[t->slots[at] - 1], key))
         at = (at + 1) & mask;
     return at;
@@ -45,6 +47,7 @@ static int grow_slots(struct sd_triples *t)
         wider.slots[slot_of(&wider, t->items[i])] = (uint32_t)i + 1;
     sd_free(t->slots);
     *t = wider;
+    sd_assert((t->n_slots & (t->n_slots - 1)) == 0);
     return 0;
 }
 
@@ -67,6 +70,7 @@ int sd_triples_add(struct sd_triples *t, struct sd_triple key, uint32_t *id)
     t->items = items;
     items[t->n] = key;
     *id = (uint32_t)t->n++;
+    sd_assert(t->n <= t->cap && *id + 1 > *id);
     t->slots[at] = *id + 1;
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_TRIPLES_H
 #define SD_PROFILE_TRIPLES_H
-/* triples: each different three numbers once, numbered from 0 in order of arrival.
+/* triples: stores each distinct triple of numbers once and numbers it from 0 in order
+ * of arrival.
  *
  * Stacks (parent, site, line) and totals of samples (stack, track, flags) are the two
  * things of which a profile has millions, so they are not interned as bytes: a triple

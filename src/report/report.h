@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_REPORT_REPORT_H
 #define SD_REPORT_REPORT_H
-/* report: views for the eye.  Each writes to an sd_out and knows nothing of captures.
- */
+/* report: draws views.  Each writes to an sd_out and knows nothing of captures. */
 #include <stdbool.h>
 
 #include "analyse/view.h"
-#include "base/encoding/json.h"
 #include "base/out.h"
+#include "report/json/shape_json.h"
 
 struct sd_text_style {
     bool colour;
@@ -20,34 +19,8 @@ void sd_report_heading(struct sd_out *out, const struct sd_text_style *style,
 void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
                           const struct sd_text_style *style);
 void sd_report_table_csv(struct sd_out *out, const struct sd_view_table *t);
-/* "name": [ {column: value, ...}, ... ] inside an open object: raw integers (ns,
- * bytes). */
-void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t);
-
-/* What a suffix asks for (outputs.def). */
-enum sd_output_what {
-    SD_OUTPUT_CAPTURE,
-    SD_OUTPUT_FORMAT, /* formats/ knows it */
-    SD_OUTPUT_PSTATS, /* of traced calls */
-    SD_OUTPUT_LPROF,  /* of lines */
-    SD_OUTPUT_GRAPH,  /* of functions and callers */
-    SD_OUTPUT_TABLE,
-    SD_OUTPUT_PICTURE_SVG,
-    SD_OUTPUT_PICTURE_PNG,
-    SD_OUTPUT_PICTURE_JPEG,
-    SD_OUTPUT_PICTURE_PDF,
-};
-struct sd_output {
-    const char *suffix;
-    enum sd_output_what what;
-    const char *summary;
-};
-extern const struct sd_output sd_outputs[];              /* ended by a NULL suffix */
-const struct sd_output *sd_output_for(const char *path); /* longest suffix, or NULL */
 
 enum sd_picture { SD_PICTURE_SVG, SD_PICTURE_PNG, SD_PICTURE_JPEG, SD_PICTURE_PDF };
-/* By the suffix of a file name; false when it is none of them. */
-bool sd_picture_of(const char *path, enum sd_picture *kind);
 /* Draws the series through cairo, opened when first used.  SD_ELACKS names the package
  * to install. */
 int sd_report_plot(struct sd_out *out, enum sd_picture kind,

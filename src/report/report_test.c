@@ -386,15 +386,3 @@ TEST(plots_refuse_sizes_nobody_can_look_at)
           strstr(sd_fail_text(), "without cairo"));
     sd_out_release(&out);
 }
-
-TEST(outputs_are_found_by_suffix_in_any_case)
-{
-    enum sd_picture kind;
-
-    CHECK(sd_picture_of("a/b.SVG", &kind) && kind == SD_PICTURE_SVG);
-    CHECK(sd_picture_of("x.jpg", &kind) && kind == SD_PICTURE_JPEG);
-    CHECK(!sd_picture_of("x.csv", &kind) && !sd_picture_of("svg", &kind));
-    CHECK(sd_output_for("x.sonde")->what == SD_OUTPUT_CAPTURE);
-    CHECK(sd_output_for("x.csv")->what == SD_OUTPUT_FORMAT);
-    CHECK(sd_output_for("nothing") == NULL);
-}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* table_csv: RFC 4180, with raw numbers.  Times are nanoseconds, sizes bytes. */
+/* table_csv: writes a table as CSV (RFC 4180) with raw numbers.  Times are nanoseconds,
+ * sizes bytes. */
 #include <string.h>
 
 #include "base/encoding/csv.h"

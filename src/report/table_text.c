@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* table_text: a table for a terminal.  Numbers to the right, names to the left; what
- * does not fit loses its least important columns first, then the middle of its names.
- */
+/* table_text: writes a table for a terminal.  Numbers to the right, names to the left;
+ * what does not fit loses its least important columns first, then the middle of its
+ * names. */
 #include <stdio.h>
 #include <string.h>
 

@@ -373,7 +373,8 @@ def test_c_functions_that_look_the_same_are_no_recursion(folder):
     write(folder, "script.py", TWINS_IN_C)
     for nodes in "1000000", "2":
         found = table(calls(folder, "--builtins", "--all", "-q", "--nodes", nodes, "-o", nodes + ".sonde", "script.py").out)
-        ncalls = found.get("{method '__init_subclass__' of 'object' objects}")
+        # What 3.15 calls a class method does not tell of which class it is.
+        ncalls = found.get("{method '__init_subclass__' of 'object' objects}") or found.get("{method '__init_subclass__'}")
         assert ncalls and ncalls.isdigit(), (nodes, ncalls)
 
 

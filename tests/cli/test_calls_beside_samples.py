@@ -80,6 +80,7 @@ def test_options_of_calls_reach_them_beside_samples(folder):
     sampled, traced = halves(capture, "--callers=leaf", "--strip-dirs", "--digits", "6", "--raw")
     assert re.search(r"^script\.py:3\(leaf\) +<- +30 +\d\.\d{6} +\d\.\d{6}  script\.py:5\(work\)$", traced, re.M), traced
     sampled, traced = halves(capture, "--per-thread")
+    assert re.search(r"^Sampled functions of thread \d+ \w+, process \d+ ", sampled, re.M), sampled
     contains(traced, "Thread ")
     equal(table(traced)["leaf"], "30")
     status, out, err = sonde("report", capture, "--tree")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PYTHON, SONDE, clean_env, contains, equal, need, run_tests, sonde, wait_for
+from helpers import PYTHON, SONDE, clean_env, contains, equal, need, run_tests, sonde, wait_for, write
 
 
 def doctor(status, *words):
@@ -92,6 +92,17 @@ def test_the_machine(folder):
         assert name in found, sorted(found)
     contains(found["reading"]["text"], " us for a small read")
     equal(found["package"]["status"], "ok", "package")
+
+
+def test_pythons_that_the_extension_does_not_support_are_refused_in_one_sentence(folder):
+    """Each question to this one is answered by the suffix of its extensions."""
+    for suffix, wanted in (("316", "is Python 3.16, and Sonde's extension supports CPython 3.8 to 3.15; choose another"),
+                           ("37m", "is Python 3.7, and Sonde's extension supports CPython 3.8 to 3.15; choose another"),
+                           ("315t", "is a free-threaded build, which Sonde's extension does not support yet; choose another")):
+        python = write(folder, "python3", "#!/bin/sh\necho .cpython-%s-x86_64-linux-gnu.so\n" % suffix)
+        os.chmod(python, 0o755)
+        result = sonde("calls", "--python", python, "-c", "pass", cwd=folder)
+        equal((result.status, result.out, result.err), (1, "", "sonde: %s %s interpreter with --python\n" % (python, wanted)), suffix)
 
 
 run_tests(globals())

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PYTHON, TARGETS, clean_env, contains, equal, need, run_tests, sonde, wait_for
+from helpers import PYTHON, TARGETS, clean_env, contains, equal, need, run_tests, sonde, state_of, wait_for
 
 READY = "import os, sys; print('ready', flush=True)\n"
 
@@ -387,11 +387,6 @@ busy()                          #@ module
         wait_for(lambda: not dump(p.pid)[0]["stopped"], "it to run again")
 
 
-def state_of(pid):
-    with open("/proc/%d/stat" % pid) as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
-
-
 def test_every_consistency_gives_the_same_of_a_waiting_thread(folder):
     source = "import time\ndef f():\n    print('ready', flush=True)\n    time.sleep(1000)\nf()\n"
     with program(folder, source) as p:
@@ -415,8 +410,8 @@ def refused(pid, status, *parts, **how):
 
 
 def test_what_cannot_be_read_is_said_in_one_sentence(folder):
-    refused("nonsense", 2, '"nonsense" is not the number of a process')
-    refused("-5", 2, "number of a process")
+    refused("nonsense", 2, '"nonsense" is not a process ID')
+    refused("-5", 2, "is not a process ID")
     refused(2 ** 22 - 3, 1, "there is no process %d" % (2 ** 22 - 3))
     sleeper = subprocess.Popen(["sleep", "1000"])
     zombie = subprocess.Popen(["true"])
@@ -430,7 +425,7 @@ def test_what_cannot_be_read_is_said_in_one_sentence(folder):
         sleeper.wait()
         zombie.wait()
     result = sonde("dump")
-    equal((result.status, result.err), (2, "sonde: dump wants one process: sonde dump --pid 1234\n"), "without a process")
+    equal((result.status, result.err), (2, "sonde: dump needs one process: sonde dump --pid 1234\n"), "without a process")
 
 
 def test_a_kernel_thread_has_no_stack(folder):

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import helpers  # noqa: E402
-from helpers import contains, equal, is_alive, sonde, wait_for, write  # noqa: E402
+from helpers import between, contains, equal, is_alive, sonde, wait_for, write  # noqa: E402
 
 # It leaves its parents and its session, as daemons do, and stays until it is told to go.
 DAEMON = """
@@ -57,7 +57,7 @@ def daemon_of(folder):
 def test_a_daemon_is_named_and_not_waited_for(folder):
     write(folder, "program.py", DAEMON)
     for words, said in ((("run",), "process %d (python) still runs and is no longer recorded; to sample it: sonde record --pid %d\n"),
-                        (("calls", "-n", "1"), "process %d still runs: what is recorded there from now on stays in x.sonde.live")):
+                        (("calls", "-n", "1"), "process %d (python) still runs: what is recorded there from now on stays in x.sonde.live")):
         for name in ("daemon", "go"):
             if os.path.exists(os.path.join(folder, name)):
                 os.remove(os.path.join(folder, name))
@@ -98,9 +98,43 @@ def test_a_daemon_that_makes_its_first_call_after_the_end_is_recorded(folder):
     pid = daemon_of(folder)
     write(folder, "go", "")
     wait_for(lambda: not is_alive(pid), "the daemon's end")
-    contains(done.err, "process %d still runs" % pid)
+    contains(re.sub(r"\(python[\d.]*\)", "(python)", done.err), "process %d (python) still runs: what is recorded there" % pid)
     rows = json.loads(sonde("report", "x.sonde", "--json", "--all", "--table", "functions", cwd=folder).out)["functions"]
     equal([row["calls"] for row in rows if row["function"] == "late"], [10], "calls of the daemon")
+
+
+# It goes on for a second; its calls are recorded.
+LASTING = """
+import os, time
+def work():
+    time.sleep(1)
+if os.fork() == 0:
+    os.setsid()
+    for fd in range(3): os.close(fd)
+    open("daemon.part", "w").write(str(os.getpid()))
+    os.rename("daemon.part", "daemon")
+    work()
+    open("worked", "w").close()
+    while not os.path.exists("go"): time.sleep(0.02)
+    os._exit(0)
+while not os.path.exists("daemon"): time.sleep(0.01)
+"""
+
+
+def test_the_heading_covers_what_was_recorded_after_the_end(folder):
+    write(folder, "program.py", LASTING)
+    done = recorded(folder, "calls", "-n", "1", "program.py")
+    pid = daemon_of(folder)
+    for is_over in (False, True):
+        if is_over:
+            write(folder, "go", "")
+            wait_for(lambda: not is_alive(pid), "the daemon's end")
+        else:
+            wait_for(lambda: os.path.exists(os.path.join(folder, "worked")), "the end of work()")
+        heading = re.search(r"x.sonde: ([\d.]+) s wall", sonde("report", "x.sonde", cwd=folder).out)
+        between(heading and float(heading.group(1)), 1.0, 60, "wall time of the heading")
+        between(json.loads(sonde("info", "x.sonde", "--json", cwd=folder).out)["wall_ns"] / 1e9, 1.0, 60, "wall_ns of info")
+    equal(done.status, 0, "status: " + done.err)
 
 
 def test_what_ends_with_the_program_is_not_named(folder):
@@ -108,6 +142,30 @@ def test_what_ends_with_the_program_is_not_named(folder):
     for verb in ("run", "calls"):
         done = recorded(folder, verb, "program.py")
         equal((done.status, "still run" in done.err), (0, False), "end of sonde %s: %s" % (verb, done.err))
+
+
+# Nobody waits for the process that works: its parent has ended.
+UNWAITED = """
+import os, time
+reader, writer = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        while time.process_time() < 1.2:
+            sum(range(1000))
+    os._exit(0)
+os.wait()
+os.close(writer)
+os.read(reader, 1)
+"""
+
+
+def test_cpu_time_of_a_process_that_nobody_waited_for_is_counted(folder):
+    write(folder, "program.py", UNWAITED)
+    done = recorded(folder, "calls", "-n", "1", "program.py")
+    found = re.search(r"wall, at least ([\d.]+) s CPU", done.err)
+    between(found and float(found.group(1)), 0.4, 2.5, "CPU time: " + done.err)
+    report = sonde("report", "x.sonde", cwd=folder).out
+    contains(report, "wall, at least %s s CPU" % found.group(1))
 
 
 def test_the_summary_says_whose_peak_it_is(folder):
@@ -147,8 +205,8 @@ def test_a_capture_that_was_cut_before_its_samples_says_so(folder):
         last = done.err.splitlines()[-1]
         if not has_samples:
             told.add(last)
-    assert told <= {"sonde: there is nothing to report: the capture ends before the first samples, calls, sections and readings",
-                    "sonde: the capture has no samples: it ends before the first"}, told
+    assert told <= {"sonde: there is nothing to report: the capture ends before anything was recorded",
+                    "sonde: the capture has no samples: it ends before the first was recorded"}, told
     assert told, "no cut was before the samples"
 
 

@@ -52,7 +52,7 @@ main()
 
 def test_on_a_busy_machine_shares_are_of_cpu_time(folder):
     write(folder, "busy.py", BUSY)
-    status, _, err = sonde("run", "--python", PYTHON, "-o", "x.sonde", "busy.py", cwd=folder)
+    status, _, err = sonde("run", "--sample-rate", "200", "--python", PYTHON, "-o", "x.sonde", "busy.py", cwd=folder)
     equal(status, 0, err)
     assert re.search("(?m)^sonde: %s$" % SENTENCE, err), err
     report = sonde("report", "x.sonde", cwd=folder)[1]

@@ -50,7 +50,7 @@ def test_the_table_of_memory_is_memory_profilers(folder):
 
 TWO = """@profile
 def inner():
-    return sum(range(200000))
+    return sum(range(4000000))
 
 @profile
 def outer():
@@ -70,12 +70,12 @@ def test_the_combined_view_and_the_hottest_lines(folder):
     assert "\033" not in out, "there is no terminal"
     status, coloured, err = sonde("report", "--color", "always", "x.sonde", cwd=folder)
     equal(status, 0, err)
-    contains(coloured, "\033[1m\033[31m    return sum(range(200000))\033[0m")
+    contains(coloured, "\033[1m\033[31m    return sum(range(4000000))\033[0m")
     status, out, err = sonde("report", "--hottest", "-n", "1", "x.sonde", cwd=folder)
     equal(status, 0, err)
     head, first, note = out.splitlines()[2:]
     equal(head.split()[:4], ["self%", "self", "time", "hits"], "the heading")
-    assert re.search(r"inner +program\.py:3 +return sum\(range\(200000\)\)$", first), out     # not outer, which waits for it
+    assert re.search(r"inner +program\.py:3 +return sum\(range\(4000000\)\)$", first), out     # not outer, which waits for it
     equal(note, "2 more lines", "the note")
     status, out, err = sonde("report", "--hottest", "--json", "x.sonde", cwd=folder)
     rows = json.loads(out)["hottest"]
@@ -84,7 +84,7 @@ def test_the_combined_view_and_the_hottest_lines(folder):
                                                                      cwd=folder).out)["hottest"]]
     equal((listed("-s", "-line"), listed("-s", "-line", "-n", "2")), ([3, 7, 8], [3, 7]), "sorted by lines")
     equal(listed("--match", "outer", "-s", "line"), [8, 7], "lines of a function")
-    for words, said in ((["--hottest", "-s", "bogus"], "bogus"), (["-s", "line"], "add --hottest"), (["-n", "2"], "add --hottest")):
+    for words, said in ((["--hottest", "-s", "bogus"], "bogus"), (["-s", "line"], "need --hottest"), (["-n", "2"], "need --hottest")):
         status, out, err = sonde("report", "x.sonde", *words, cwd=folder)
         equal((status, out), (2, ""), "status and stdout of %r" % words)
         contains(err, said)
@@ -96,7 +96,7 @@ def test_hottest_is_for_counted_lines(folder):
     equal(status, 0, err)
     status, out, err = sonde("report", "--hottest", "x.sonde", cwd=folder)
     equal((status, out), (2, ""), "status and stdout")
-    contains(err, "--hottest is for lines that were counted, and none were here")
+    contains(err, "--hottest needs counted lines and there are none here")
 
 
 def test_a_file_of_line_profiler_has_the_same_numbers(folder):
@@ -112,7 +112,7 @@ def test_a_file_of_line_profiler_has_the_same_numbers(folder):
     equal(sonde("run", "-q", "--python", PYTHON, "-o", "plain.sonde", "-c", "pass", cwd=folder).status, 0, "status of run")
     status, out, err = sonde("convert", "plain.sonde", "plain.lprof", cwd=folder)
     equal((status, os.path.exists(os.path.join(folder, "plain.lprof"))), (1, False), "status without lines, and the file")
-    contains(err, "no line was counted in it; sonde lines records them")
+    contains(err, "it has no counted lines; record them with: sonde lines")
 
 
 def test_what_has_no_source_has_numbers(folder):
@@ -188,7 +188,7 @@ def test_files_are_found_from_another_folder(folder):
     write(os.path.join(folder, "elsewhere"), "program.py", "# another\n" * 9)
     status, out, err = sonde("report", "../x.sonde", cwd=os.path.join(folder, "elsewhere"))
     equal((status, err), (0, ""), "status and stderr")
-    contains(out, "return sum(range(200000))")
+    contains(out, "return sum(range(4000000))")
     assert "another" not in out, out
 
 
@@ -250,7 +250,7 @@ def test_the_suffix_chooses_what_is_written(folder):
         with open(os.path.join(folder, name), newline="") as f:
             text = f.read()
         assert text.startswith(said), text
-        equal(text.count("return sum(range(200000))"), name != "x.json", "the line in %s" % name)
+        equal(text.count("return sum(range(4000000))"), name != "x.json", "the line in %s" % name)
     equal(sorted(os.listdir(folder)), ["program.py", "x.csv", "x.json", "x.txt"], "files")
 
 
@@ -264,7 +264,7 @@ def test_a_capture_of_lines_is_converted_to_its_lines(folder):
         assert text.startswith(said) and "inner" in text, text
     status, out, err = sonde("report", "--table", "lines", "x.sonde", cwd=folder)
     equal((status, err), (0, ""), "status and stderr")
-    contains(out, "return sum(range(200000))")
+    contains(out, "return sum(range(4000000))")
 
 
 WITH_SECTION = """from sonde import Profiler
@@ -282,10 +282,10 @@ def test_what_else_was_recorded_is_not_forgotten(folder):
     equal(lines(folder, WITH_SECTION, "-o", "x.sonde").status, 0, "status")
     status, out, err = sonde("report", "x.sonde", cwd=folder)
     equal((status, err), (0, ""), "status and stderr")
-    assert re.search(r"^reading +1 ", out.partition("taken off")[2], re.M), out
+    assert re.search(r"^reading +1 ", out.partition("is subtracted")[2], re.M), out
     status, _, err = sonde("convert", "x.sonde", "x.csv", cwd=folder)
     equal(status, 0, err)
-    contains(err, "the counted lines are not in it, only what else was recorded; they are written by: sonde report x.sonde --lines --csv")
+    contains(err, "the counted lines are not in it, only what else was recorded; write them with: sonde report x.sonde --lines --csv")
 
 
 def test_the_summary_tells_what_is_known(folder):
@@ -305,14 +305,14 @@ def test_what_could_not_be_written_is_the_reason(folder):
     status, out, err = run(["sh", "-c", command], cwd=folder)
     equal((status, out), (0, ""), "status and stdout")
     contains(err, "events were lost; files may not become larger here (ulimit -f)")
-    contains(err, "no line was counted: what was recorded could not be kept")
+    contains(err, "no lines can be shown: the recorded events were lost")
 
 
 def test_json_is_not_written_as_something_else(folder):
     write(folder, "program.py", TWO)
     status, out, err = sonde("lines", "--json", "--python", PYTHON, "-o", "x.txt", "program.py", cwd=folder)
     equal((status, out), (2, ""), "status and stdout")
-    contains(err, "--json and -o x.txt: JSON goes into a .json file")
+    contains(err, "--json cannot be written to x.txt; use -o NAME.json")
     assert not os.path.exists(os.path.join(folder, "x.txt"))
 
 
@@ -323,13 +323,13 @@ def test_a_summary_is_at_the_end(folder):
 
 
 def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
-    for words, said in ((["--only", ""], "--only wants names"), (["--unit", "x"], "--unit x: it is a number of seconds"),
+    for words, said in ((["--only", ""], "--only needs names"), (["--unit", "x"], "--unit takes a number of seconds"),
                         (["--then", "dump"], "--then needs a limit"), (["--debug-above", "100"], "write 100MiB"),
-                        (["--most", "3"], "--most needs a capture"), (["--hot", "x", "--most", "0"], "at least one function"),
-                        (["--debug-above", "1GiB", "--then", "nothing"], "--then is dump, or exec and a command"),
-                        (["--debug-above", "1GiB", "--then", "exec  "], "--then is dump, or exec and a command"),
-                        (["--memory", "--summarize"], "--summarize is of the tables of time alone"),
-                        (["-n", "5"], "-n is the number of the hottest lines")):
+                        (["--most", "3"], "--most needs a capture"), (["--hot", "x", "--most", "0"], "must be at least 1"),
+                        (["--debug-above", "1GiB", "--then", "nothing"], "--then takes dump, or exec and a command"),
+                        (["--debug-above", "1GiB", "--then", "exec  "], "--then takes dump, or exec and a command"),
+                        (["--memory", "--summarize"], "--summarize cannot be combined with --memory"),
+                        (["-n", "5"], "-n needs --hottest")):
         status, out, err = lines(folder, "print('started')\n", *words)
         equal((status, out), (2, ""), "status and stdout of %r" % words)
         contains(err, said)
@@ -435,10 +435,20 @@ def test_who_quits_the_debugger_ends_the_program_there(folder):
         equal([name for name in ("in", "behind") if os.path.exists(os.path.join(folder, name))], [], "what ran on")
 
 
-def test_a_capture_is_kept_whose_lines_the_other_format_cannot_have(folder):
+def test_a_format_without_lines_is_refused_before_the_program_starts(folder):
     status, out, err = lines(folder, SCRIPT, "-o", os.path.join(folder, "o.collapsed"))
+    equal((status, out), (2, ""), "status and output (%s)" % err)
+    contains(err, "which records no sampled stacks or traced calls; record them with: sonde run --with sample, or sonde calls")
+    equal([name for name in os.listdir(folder) if name.startswith("o.")], [], "files")
+
+
+def test_a_capture_is_kept_whose_lines_the_other_format_cannot_have(folder):
+    """A trace could have sections; the program opened none."""
+    status, out, err = lines(folder, SCRIPT, "-o", os.path.join(folder, "o.trace.json"))
     equal(status, 0, err)
-    status, out, err = sonde("report", os.path.join(folder, "o.collapsed.sonde"), "--lines", "--csv")
+    contains(err, "the capture is kept")
+    assert not os.path.exists(os.path.join(folder, "o.trace.json"))
+    status, out, err = sonde("report", os.path.join(folder, "o.trace.json.sonde"), "--lines", "--csv")
     equal(status, 0, err)
     contains(out, "my_func")
 

@@ -102,12 +102,12 @@ def test_layers_of_a_file_stand_under_the_roof(folder):
     equal((status, err), (0, ""), "status and stderr")
     with open(picture) as f:
         text = f.read()
-    assert "layers under the roof of this machine" in text and "FLOPs for each byte" in text, text[:2000]
+    assert "layers in the roofline of this machine" in text and "FLOPs for each byte" in text, text[:2000]
     assert text.count("<path ") >= 21, "%d paths, and there are 21 products" % text.count("<path ")
     assert "peak " in text and "memory " in text, text[:2000]
     status, err, picture = roofline(folder, "none.svg", 60 << 20)
     equal(status, 1, "status")
-    assert "measuring once" in err and "cannot take the " in err, err
+    assert "measuring the peak" in err and "cannot allocate the " in err, err
     assert not os.path.exists(picture), "half a picture"
 
 
@@ -136,7 +136,7 @@ def test_without_memory_there_is_a_sentence_and_nothing_kept(folder):
     need(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGESIZE") > 1 << 30, "a machine with memory")
     status, out, err, _ = info(cache=folder, limit=60 << 20)
     equal((status, out), (1, ""), "status and stdout")
-    assert err.startswith("sonde: cannot take the ") and err.count("\n") == 1, err
+    assert err.startswith("sonde: cannot allocate the ") and err.count("\n") == 1, err
     equal(files(folder), [], "files")
 
 

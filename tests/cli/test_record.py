@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import (PYTHON, SONDE, Capture, clean_env, contains, equal, is_alive, need, run, run_tests,  # noqa: E402
-                     sonde, wait_for, write)
+                     sonde, state_of, wait_for, write)
 
 SERVER = """
 import sys, time
@@ -68,11 +69,6 @@ def self_samples(path, names=("heavy", "light")):
 def functions(path):
     """Of the samples that are not idle; there may be none."""
     return {row["function"]: row for row in Capture(path).report.get("functions", [])}
-
-
-def state_of(pid):
-    with open("/proc/%d/stat" % pid) as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
 
 
 def test_a_process_for_a_time(folder):
@@ -266,6 +262,31 @@ def test_a_stopped_process(folder):
         contains(f.read(), "<module> (server.py:")
 
 
+def test_samples_of_waiting_threads_alone_are_not_silently_left_out(folder):
+    with Server(folder) as server:
+        os.kill(server.pid, signal.SIGSTOP)
+        wait_for(lambda: state_of(server.pid) == "T", "the program to stop")
+        record = ("record", "-d", "300ms", "--force", "--pid", server.pid)
+        picture = sonde(*record, "-o", "x.svg", cwd=folder)
+        capture = sonde(*record, "-o", "x.sonde", cwd=folder)
+        os.kill(server.pid, signal.SIGCONT)
+    alone = r"(?m)^sonde: all \d+ samples are of threads that waited or were stopped; %s$"
+    assert re.search(alone % "to see them: sonde report --idle x.sonde", capture.err), capture.err
+    results = [("record", picture)]
+    for words in (("report", "x.sonde"), ("report", "x.sonde", "--tree"), ("report", "x.sonde", "--flame", "-o", "f.svg"), ("report", "x.sonde", "--graph"),
+                  ("convert", "x.sonde", "y.svg"), ("convert", "x.sonde", "y.collapsed"), ("convert", "x.sonde", "y.txt"), ("view", "x.sonde")):
+        results.append((words, sonde(*words, cwd=folder, env=clean_env(BROWSER="true"))))
+    for words, result in results:
+        equal(result.status, 0, "status of %r (%s)" % (words, result.err))
+        assert re.search(alone % "--idle shows them", result.err), "%r said %r" % (words, result.err)
+    for words in (("report", "--idle", "x.sonde"), ("report", "--threads", "x.sonde"), ("convert", "--idle", "x.sonde", "z.collapsed"),
+                  ("convert", "x.sonde", "z.csv"), ("view", "--idle", "x.sonde"), ("report", "-q", "x.sonde")):
+        result = sonde(*words, cwd=folder, env=clean_env(BROWSER="true"))
+        equal((result.status, "samples are of threads" in result.err), (0, False), "status and sentence of %r" % (words,))
+    with open(os.path.join(folder, "z.collapsed")) as f:
+        contains(f.read(), "<module> (server.py:")
+
+
 def test_a_process_that_ends(folder):
     with Server(folder, 2) as server:
         result = sonde("record", "-o", "x.sonde", "--pid", server.pid, cwd=folder)
@@ -323,15 +344,25 @@ def test_nothing_to_see(folder):
     """A file all the same, a sentence, and status 1."""
     result = sonde("record", "-o", "x.sonde", "--", "true", cwd=folder)
     equal((result.status, samples_of(result.err)), (1, 0), "status and samples (%s)" % result.err)
-    contains(result.err, "no Python was seen")
+    contains(result.err, "no running Python was found")
     Capture(os.path.join(folder, "x.sonde"))
+
+
+def test_a_python_that_ends_before_it_is_seen(folder):
+    """It is no matter of processes that it starts."""
+    os.symlink(shutil.which("true"), os.path.join(folder, "python3"))
+    result = sonde("record", "-o", "x.sonde", "--", "./python3", "prog.py", cwd=folder)
+    equal((result.status, samples_of(result.err)), (1, 0), "status and samples (%s)" % result.err)
+    contains(result.err, "no samples: the program ended before the first one\n")
+    result = sonde("run", "--with", "sample", "-o", "y.sonde", "--", "./python3", "prog.py", cwd=folder)
+    contains(result.err, "no samples: the program ended before the first one")
 
 
 def test_no_flame_graph_of_nothing(folder):
     """It is samples that are missing, not readings."""
     result = sonde("record", "-o", "x.svg", "--", "true", cwd=folder)
     equal((result.status, os.listdir(folder)), (1, ["x.svg.sonde"]), "status and files (%s)" % result.err)
-    contains(result.err, "no samples for a flame graph")
+    contains(result.err, "it has no sampled stacks, traced calls or readings over time; record them with: sonde run --with sample")
 
 
 def test_code_that_comes_and_goes(folder):

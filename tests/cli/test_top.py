@@ -15,7 +15,7 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import LIMIT_S, PYTHON, SONDE, between, clean_env, contains, equal, is_alive, run_tests, sonde, wait_for, write
+from helpers import LIMIT_S, PYTHON, SONDE, between, clean_env, contains, equal, is_alive, run_tests, sonde, state_of, wait_for, write
 from sampled import BUSY, busy
 
 
@@ -305,11 +305,6 @@ def test_signals_put_the_terminal_back(folder):
             t.ends(0)
 
 
-def state_of(pid):
-    with open("/proc/%d/stat" % pid) as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
-
-
 def test_the_last_picture_stays_until_q(folder):
     with busy(folder, seconds=2) as pid, terminal("top", "--pid", pid, "--delay", "0.2") as t:
         t.until(lambda x: x.startswith("Ended:") and has_heavy(x) and "the program has ended; q quits" in x, "the end of the program")
@@ -411,11 +406,11 @@ def test_a_capture_while_it_is_recorded_and_afterwards(folder):
 def test_what_cannot_be_watched_is_said_in_one_sentence(folder):
     sleeper = subprocess.Popen(["sleep", "1000"])
     try:
-        for words, status, part in ((["--pid", sleeper.pid], 1, "is not a Python process"), (["--pid", "x"], 2, "not the number of a process"),
-                                    (["--pid", 2 ** 22 - 3], 1, "there is no process"), ([], 2, "top wants one thing to watch"),
-                                    (["--pid", sleeper.pid, "a.sonde"], 2, "top wants one thing to watch"), (["absent.sonde"], 1, "absent.sonde"),
+        for words, status, part in ((["--pid", sleeper.pid], 1, "is not a Python process"), (["--pid", "x"], 2, "is not a process ID"),
+                                    (["--pid", 2 ** 22 - 3], 1, "there is no process"), ([], 2, "top needs one thing to watch"),
+                                    (["--pid", sleeper.pid, "a.sonde"], 2, "top needs one thing to watch"), (["absent.sonde"], 1, "absent.sonde"),
                                     (["--rate", "0", "--pid", sleeper.pid], 2, "--rate"), (["-g", "-i", "--pid", sleeper.pid], 2, "--gil"),
-                                    (["--", "true"], 1, "ended before a Python thread was seen")):
+                                    (["--", "true"], 1, "ended before sonde saw a Python thread")):
             result = sonde("top", *words, cwd=folder)
             equal((result.status, result.err.count("\n")), (status, 1), "status and lines of %s (%r)" % (words, result.err))
             contains(result.err, part)

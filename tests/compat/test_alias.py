@@ -18,6 +18,8 @@ def stripped_alias(folder):
 
 
 ASKS_WHOSE = """\
+import warnings
+warnings.simplefilter("ignore")  # from 3.15 on profile warns, whosever it is
 import sys, cProfile, pstats, profile, _lsprof
 print([m.__name__ for m in (cProfile, pstats, profile, _lsprof)], "sonde" in sys.modules, "_alias" in cProfile.__file__)
 cProfile.run("len([])")

@@ -200,6 +200,32 @@ def test_the_script_is_main(folder):
     equal(result.out.splitlines()[:2], ["True", "True __main__ program.py True"], "what the script sees (%s)" % result.err)
 
 
+STARTS_PROCESSES = """\
+import multiprocessing, sys
+
+
+def work(x):
+    sys.exit(x * x)
+
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    p = multiprocessing.Process(target=work, args=(7,))
+    p.start()
+    p.join()
+    print("ended with", p.exitcode)
+"""
+
+
+def test_a_script_starts_processes_afresh(folder):
+    """These import the script again, by its path: it has no spec, as a script has none."""
+    write(folder, "starts.py", STARTS_PROCESSES)
+    for method in ("spawn", "forkserver"):
+        result = run([PYTHON, "-m", "cProfile", "starts.py", method], cwd=folder, env=alias_env())
+        equal((result.status, result.err), (0, ""), "status and stderr with %s" % method)
+        contains(result.out, "ended with 49")
+
+
 def test_a_reader_that_goes_away_is_no_traceback(folder):
     write(folder, "program.py", PROGRAM)
     command = [PYTHON, "-m", "cProfile", "program.py"]
@@ -236,7 +262,7 @@ except KeyError:
     print("raised")
 p.create_stats()
 print(sorted((k[2], v[0], v[1], sorted((c[2], n[:2]) for c, n in v[4].items())) for k, v in p.stats.items() if "disable" not in k[2]))
-print(sorted(cProfile.__all__), cProfile.label("len"), cProfile.label(f.__code__)[1:])
+print(sorted(cProfile.__all__), hasattr(cProfile, "label") and (cProfile.label("len"), cProfile.label(f.__code__)[1:]))
 print([e.callcount for e in p.getstats() if e.code is f.__code__], type(p.getstats()[0]).__name__)
 p.clear()
 print(p.getstats(), p.disable(), p.enable(subcalls=False), p.disable())
@@ -250,16 +276,44 @@ for bad in (lambda: cProfile.Profile(nonsense=1), lambda: cProfile.run("1/0", fi
 
 
 def test_subcalls_false_keeps_no_callers(folder):
+    """Said to both calls: from 3.14 on their enable() forgets what the constructor was told."""
     same_answer(folder, """\
 import cProfile
 def g(): pass
 def f(): g()
 p = cProfile.Profile(subcalls=False, builtins=False)
-p.enable()
+p.enable(subcalls=False, builtins=False)
 f()
 p.disable()
 print([(e.code.co_name, e.callcount, e.calls) for e in sorted(p.getstats(), key=lambda e: e.code.co_name)])
 """)
+
+
+def test_importing_profile_warns_where_theirs_does(folder):
+    write(folder, "imports.py", "import profile\nprint(profile.__name__)\n")
+    same_answer(folder, "import profile, imports\nprint(profile.__name__)\n")
+
+
+def test_private_callbacks_are_there_where_theirs_are(folder):
+    """Those that monitoring calls: they check their arguments (theirs up to 3.13.0 read beyond them), and count nothing by hand."""
+    path = write(folder, "asks.py", """\
+import _lsprof, cProfile
+for p in (_lsprof.Profiler(), cProfile.Profile()):
+    for name, n in ("_pystart_callback", 2), ("_pyreturn_callback", 3), ("_ccall_callback", 4), ("_creturn_callback", 4):
+        for args in ((), (len,) * n):
+            try:
+                getattr(p, name)(*args)
+            except Exception as why:
+                print(type(why).__name__, why)
+    print(p.getstats())
+""")
+    out = run([PYTHON, path], cwd=folder, env=alias_env()).out.splitlines()
+    if sys.version_info < (3, 12):
+        equal(sorted({line.split()[0] for line in out}), ["AttributeError", "[]"], "no monitoring, no callbacks")
+        return
+    equal(out[:2], ["TypeError _pystart_callback expected 2 arguments, got 0",
+                    "RuntimeError Sonde's profiler takes no events through _pystart_callback(); use enable() and disable()"])
+    equal([line.split()[0] for line in out], (["TypeError", "RuntimeError"] * 4 + ["[]"]) * 2, "what they raise")
 
 
 TABLES = """\
@@ -331,6 +385,57 @@ def test_tables_are_theirs_to_the_letter(folder):
 def test_tables_of_profile_files_too(folder):
     make_file(folder, "profile")
     same_answer(folder, TABLES)
+
+
+SAMPLES = """\
+import marshal, os, pstats, sys
+f, g, main = ("a.py", 3, "f"), ("a.py", 9, "g"), ("/x/main.py", 1, "<module>")
+raw = {f: (4, 5, .004, .005, {main: (5, 4, .004, .005)}), g: (1, 1, .001, .001, {f: (1, 1, .001, .001)}), main: (0, 5, 0.0, .005, {})}
+marked = dict(raw)
+marked[("__sampled__",)] = True
+with open("sampled.pstats", "wb") as file:
+    marshal.dump(marked, file)
+os.utime("sampled.pstats", (1e9, 1e9))     # tables name the time
+s, t = pstats.Stats("sampled.pstats"), pstats.stats_factory(marked)
+print(type(s).__name__, type(t).__name__, type(pstats.stats_factory(raw)).__name__, ("__sampled__",) in marked, len(t.stats), t.files)
+for stats in (s, t, pstats.SampledStats(pstats.StatsLoaderShim(dict(raw)))):
+    stats.sort_stats("tottime", "name").print_stats().print_callers().print_callees("f")
+    print(list(stats.get_sort_arg_defs()) == list(s.get_sort_arg_defs()), sorted(stats.get_sort_arg_defs().items()))
+for words in (("samples", "stdname"), ("nsamples", "stdname"), ("psamples", "line"), ("cumtime", "name")):
+    t.sort_stats(*words).strip_dirs().sort_stats(*words).print_stats(2)
+if sys.version_info >= (3, 15):
+    print(pstats.SampledStats(pstats.StatsLoaderShim({})).stats)
+"""
+
+
+def test_files_and_tables_of_samples_are_theirs(folder):
+    if sys.version_info >= (3, 15):
+        same_answer(folder, SAMPLES)
+    result = run([PYTHON, write(folder, "asks.py", SAMPLES + """\
+t.dump_stats("again.pstats")
+with open("again.pstats", "rb") as file:
+    again = marshal.load(file)
+print("written", again.pop(("__sampled__",)), again == t.stats)
+print("copied", t._tables.copy().is_sampled)
+s.add("sampled.pstats")
+print("added", s.stats[f][:2], type(s).__name__)
+""")], cwd=folder, env=alias_env())
+    equal((result.status, result.err), (0, ""), "status and stderr")
+    contains(result.out, "SampledStats SampledStats Stats True 3 []")
+    contains(result.out, " nsamples  tottime persample cumtime persample filename:lineno(function)\n      5/4 ")
+    contains(result.out, "Ordered by: sample count, standard name")
+    equal(result.out.splitlines()[-3:], ["written True True", "copied True", "added (8, 10) SampledStats"], "what is written and added up")
+
+
+def test_the_shell_reads_samples(folder):
+    run([PYTHON, write(folder, "asks.py", SAMPLES)], cwd=folder, env=alias_env())
+    answers = []
+    for env in (plain_env, alias_env):
+        with open(write(folder, "typed", "sort samples\nstats 2\nsort cumtime name\nstats\ncallers\nquit\n")) as typed:
+            answers.append(run([PYTHON, "-m", "pstats", "sampled.pstats"], cwd=folder, env=env(), stdin=typed))
+    contains(answers[1].out, "Ordered by: sample count")
+    if sys.version_info >= (3, 15):
+        equal(answers[1], answers[0], "the shell's answers")
 
 
 SHELL = """\

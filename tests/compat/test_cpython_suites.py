@@ -16,8 +16,13 @@ from helpers import PYTHON, clean_env, contains, equal, need, run, run_tests, so
 DRIVER = """\
 import sys, unittest
 name = sys.argv[1]
+if name == "test_cprofile" and sys.version_info >= (3, 15):
+    name = "test_profiling.test_tracing_profiler"  # where it has gone
 ended = unittest.main("test." + name, argv=[name], exit=False, verbosity=0).result
 import cProfile, _lsprof, profile, pstats, sonde.compat
+if "profiling" in name:
+    import profiling.tracing
+    assert profiling.tracing.Profile is sonde.compat.cProfile.Profile
 assert cProfile.Profile is sonde.compat.cProfile.Profile
 assert _lsprof.Profiler is sonde.compat._lsprof.Profiler is sonde._sonde.LsprofProfiler
 assert profile.Profile is sonde.compat.profile.Profile
@@ -45,7 +50,7 @@ def alias_env(**more):
 
 def suite(folder, name):
     base = os.path.realpath(PYTHON)
-    has_tests = run([base, "-c", "import test." + name], cwd=folder, env=clean_env(PYTHONPATH=None))
+    has_tests = run([base, "-c", "import test.test_profile"], cwd=folder, env=clean_env(PYTHONPATH=None))
     need(has_tests.status == 0, "this Python has no test.%s" % name)
     driver = write(folder, "driver.py", DRIVER)
     result = run([base, driver, name], cwd=folder, env=alias_env(TMPDIR=folder), limit=200)

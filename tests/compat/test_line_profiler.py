@@ -631,6 +631,27 @@ def test_a_profile_that_stays_in_the_program(folder):
     equal(os.path.exists(os.path.join(folder, "profile_output.txt")), True, "text")
 
 
+def test_a_server_of_processes_that_runs_the_program_anew_writes_nothing(folder):
+    """From 3.14 on that of forkserver imports the program's file; its empty table took the place of the program's."""
+    write(folder, "serves.py", """\
+import multiprocessing
+from sonde.compat.line_profiler import profile
+@profile
+def f():
+    return 3
+def work(n):
+    return n
+if __name__ == "__main__":
+    f()
+    with multiprocessing.get_context("forkserver").Pool(1) as pool:
+        print(pool.map(work, [1, 2]))
+""")
+    done = run([PYTHON, "serves.py"], cwd=folder, env=helpers.clean_env(LINE_PROFILE="1"))
+    equal((done.status, done.err, done.out.count("Wrote profile results to profile_output.txt\n")), (0, "", 1), "end")
+    with open(os.path.join(folder, "profile_output.txt")) as f:
+        contains(f.read(), "return 3")
+
+
 def test_that_profile_is_counted_by_sonde_lines(folder):
     write(folder, "stays.py", "from sonde.compat.line_profiler import profile\n@profile\ndef f():\n    return 3\nprint(f())\n")
     done = run([SONDE, "lines", "-q", "--python", PYTHON, "stays.py"], cwd=folder)
@@ -821,7 +842,7 @@ def test_a_decorator_that_was_left_in_a_program_does_not_end_it(folder):
                                   "print(f(), g())\n" % name)
         done = run([PYTHON, "taken.py"], cwd=folder, env=helpers.clean_env(**{switch: "1"}))
         equal((done.status, done.out), (0, "1 2\n"), "end of a program with %s (%s)" % (switch, done.err))
-        contains(done.err, "taken.py:5: RuntimeWarning: no lines are counted: other tools hold the monitoring ids")
+        contains(done.err, "taken.py:5: RuntimeWarning: no lines are counted: other tools use the sys.monitoring ids")
         equal(done.err.count("no lines are counted"), 1, "warnings")
 
 

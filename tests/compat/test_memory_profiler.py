@@ -93,6 +93,24 @@ def test_other_backends(folder):
         raise AssertionError("memory_usage() has no file to look at")
 
 
+def fill(n):
+    a = bytearray(n)
+    del a
+
+
+def test_tracemalloc_counts_no_tuples_that_python_keeps_for_reuse(folder):
+    import tracemalloc
+
+    found = []
+    for _ in range(12):
+        out = io.StringIO()
+        memory_profiler.profile(stream=out, backend="tracemalloc", precision=6)(fill)(1000)
+        found.append(rows(out.getvalue())["a = bytearray(n)"][1])
+    tracemalloc.stop()
+    equal(set(found), {found[0]}, "MiB of one line in 12 calls")
+    near(found[0], 1000 / MIB, 104 / MIB, "of 1,000 bytes and what the object has besides")
+
+
 # ---- over time
 
 
@@ -138,7 +156,7 @@ def test_memory_usage_of_a_call(folder):
 
     def hold(n):
         held = bytearray(b"x") * (n * MIB)
-        done.wait(0.05)
+        done.wait(0.2)
         return len(held)
 
     for module in (sonde, memory_profiler):

@@ -67,7 +67,7 @@ def test_in_a_notebook_it_is_shown_below_the_cell(folder):
 
 def test_what_is_no_profile_is_refused(folder):
     done = ran(folder, "sonde.plot(3)\n")
-    contains(done.err, "TypeError: plot() wants a sonde.Profile, not int")
+    contains(done.err, "TypeError: plot() needs a sonde.Profile, not int")
 
 
 def test_a_profile_of_nothing_says_so(folder):

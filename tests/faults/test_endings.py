@@ -14,7 +14,7 @@ import time
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, run, run_tests, text, wait_for, write  # noqa: E402
+from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, run, run_tests, state_of, text, wait_for, write  # noqa: E402
 
 # Waits to be sent a signal, and says when it is ready for it.
 READY = "import os, signal, sys, time\nsys.stdout.write('ready\\n'); sys.stdout.flush()\n"
@@ -476,11 +476,6 @@ def test_user_signal_with_a_handler(folder):
 def test_terminated_though_ignored(folder):
     send_when_ready(folder, "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + READY + "time.sleep(0.5); sys.exit(2)\n",
                     to_process(signal.SIGTERM))
-
-
-def state_of(pid):
-    with open("/proc/%d/stat" % pid) as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
 
 
 def children_of(pid):

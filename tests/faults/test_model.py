@@ -135,14 +135,14 @@ def test_a_program_that_ends_the_python_lends_no_status(folder):
     write(folder, "torch.py", "import os\nos._exit(9)\n")
     done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(PYTHONPATH=folder))
     equal(done.status, 1, "status (%r)" % done.err)
-    assert "ended with status 9" in done.err and done.err.count("\n") == 1, done.err
+    assert "exited with status 9" in done.err and done.err.count("\n") == 1, done.err
 
 
 def test_a_python_that_dies_is_told(folder):
     write(folder, "torch.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(PYTHONPATH=folder))
     equal(done.status, 1, "status (%r)" % done.err)
-    assert "died of signal 9" in done.err, done.err
+    assert "killed by signal 9" in done.err, done.err
 
 
 def in_place_of_torch(folder, source=""):
@@ -211,8 +211,8 @@ def test_what_is_named_wrongly_has_a_way_out(folder):
     for name, source in (("pkg/__init__.py", ""), ("pkg/sub/__init__.py", ""), ("pkg/sub/m.py", "from . import other\n"), ("json.py", "net = 1\n"), ("net.py", NAMES)):
         write(folder, name, source)
     for target, status, said in (
-            ("os:nope", 2, "os has no nope"), ("json:net", 2, "json has no net; json.py of this folder is another: say json.py:net"),
-            ("p/net.py:Net:x", 2, "Net:x is no name of something in p/net.py: say p/net.py:NAME"),
+            ("os:nope", 2, "os has no nope"), ("json:net", 2, "json has no net; json.py of this folder is another; use json.py:net"),
+            ("p/net.py:Net:x", 2, "Net:x does not name anything in p/net.py; use p/net.py:NAME"),
             ("net.py:odd.net", 1, "odd.net of net.py failed: ValueError: not now"),
             ("net.py:Args", 1, "; name a function that takes none and gives the model"),
             ("pkg/sub/m.py:make", 1, "; of a package it is named pkg.sub.m:NAME, in the folder that holds pkg")):
@@ -226,7 +226,7 @@ def test_a_program_that_closes_what_it_did_not_open_is_told(folder):
     closes = "import os, torch\nos.closerange(3, 200)\nmine = [open('mine', 'w') for _ in range(20)]\n"
     write(folder, "net.py", closes + "number = 3\nnet = torch.nn.Linear(8, 8) if hasattr(torch.nn, 'Linear') else None\n")
     done = run([SONDE, "model", "net:number", "--python", PYTHON], cwd=folder, env=in_place_of_torch(folder, TORCH))
-    equal((done.status, done.err.count("\n"), "no model but an int" in done.err), (1, 1, True), "how it ended (%s)" % done.err)
+    equal((done.status, done.err.count("\n"), "not a model but an int" in done.err), (1, 1, True), "how it ended (%s)" % done.err)
     python = python_with("torch")
     need(python, "no torch in any environment of the tests")
     done = run([SONDE, "model", "net.py:net", "-i", "2,8", "--python", python], cwd=folder)

@@ -140,6 +140,21 @@ def test_what_found_no_room_is_lost(folder):
         assert "%s missed, %s lost" % words[1:] in f.read()
 
 
+def test_what_stays_beside_a_picture_that_found_no_room_is_named_and_can_be_read(folder):
+    with small_disk(folder, "60k") as disk:
+        write(disk, "pad", "x" * 20480)
+        picture = os.path.join(disk, "x.svg")
+        done = sonde("record", "-r", "2000", "-o", picture, "--", PYTHON, write(folder, "busy.py", "import time\nwhile time.process_time() < 1: pass\n"))
+        left = sorted(os.listdir(disk))
+        rescued = sonde("convert", picture + ".sonde", "x.collapsed", cwd=folder)
+        equal((done.status, rescued.status), (1, 0), "status of record and of convert: " + done.err + rescued.err)
+    kept_files = "x.svg.sonde and %s/x.svg.sonde.live" % disk if "x.svg.sonde.live" in left else "x.svg.sonde"
+    contains(done.err, "the capture is kept: %s/%s\n" % (disk, kept_files))
+    kept = int(re.search(r"([0-9,]+) samples? \(", done.err.splitlines()[-1]).group(1).replace(",", ""))
+    with open(os.path.join(folder, "x.collapsed")) as f:
+        equal(sum(int(line.split()[-1]) for line in f), kept, "samples that were rescued")
+
+
 def watch(folder, command, seconds=0.6, rate=300, **how):
     """Starts a program by `command` and samples it; it must be seen in busy."""
     sampler(folder)

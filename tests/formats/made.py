@@ -133,6 +133,15 @@ def mixed(folder):
     return c.save(os.path.join(folder, "mixed.sonde"))
 
 
+def memory(folder):
+    """Readings of memory, and nothing else."""
+    c = Capture()
+    process = c.track(PROCESS, 7, "python")
+    for i in range(10):
+        c.memory(process, 25 * MS * i, (10 + i) << 20)
+    return c.save(os.path.join(folder, "memory.sonde"))
+
+
 def empty(folder):
     c = Capture()
     c.track(PROCESS, 7, "python")

@@ -267,7 +267,7 @@ def test_firefox_profiler_sees_sections_memory_and_children(folder):
 
 
 def test_firefox_profiler_opens_a_capture_without_samples(folder):
-    with Firefox(folder, converted(folder, ".firefox.json", made.empty)) as viewer:
+    with Firefox(folder, converted(folder, ".firefox.json", made.memory)) as viewer:
         helpers.equal(len(viewer.threads()), 1, "threads")
 
 

@@ -163,4 +163,46 @@ def test_an_empty_capture_gives_empty_outputs(folder):
     assert not os.path.exists(os.path.join(folder, "e.png"))
 
 
+STACKS = {"callgrind", "collapsed", "dot", "flamegraph", "graph", "pprof", "pstats", "speedscope"}
+OVER_TIME = {"firefox"}
+ALWAYS = {"csv", "json", "txt", "chrometrace"}     # at least what is known of the run; a timeline of calls may be all there is
+WRITTEN = {
+    "sample": STACKS | OVER_TIME | ALWAYS,
+    "calls": STACKS | OVER_TIME | ALWAYS,
+    "lines": ALWAYS | {"lprof"},
+    "rss": OVER_TIME | ALWAYS | {"plot"},
+    "sections": OVER_TIME | ALWAYS,
+}
+SMALL = """
+import sonde
+def work():
+    end = __import__("time").perf_counter() + 0.2
+    while __import__("time").perf_counter() < end:
+        pass
+with sonde.section("only"):
+    work()
+"""
+
+
+def test_every_output_is_written_of_its_evidence_and_refused_without(folder):
+    """No file of nothing: the sentence says what is missing and how to record it."""
+    listed = sonde("convert", "--list").out.splitlines()
+    outputs = [(line.split()[0], line.split()[1]) for line in listed]
+    helpers.equal({name for name, _ in outputs}, set.union({"lprof", "plot"}, STACKS, OVER_TIME, ALWAYS), "outputs")
+    for collector, written in sorted(WRITTEN.items()):
+        program = SMALL if collector == "sections" else SMALL.replace("import sonde", "").replace('with sonde.section("only"):', "if True:")
+        with open(os.path.join(folder, "small.py"), "w") as f:
+            f.write(program)
+        capture = os.path.join(folder, collector + ".sonde")
+        more = ["--lines-only", "work"] if collector == "lines" else []
+        sonde("run", "-q", "--python", helpers.PYTHON, "--with", collector, *more, "-o", capture, os.path.join(folder, "small.py"))
+        for name, suffix in outputs:
+            target = os.path.join(folder, "%s-%s%s" % (collector, name, suffix))
+            done = helpers.run([helpers.SONDE, "convert", capture, target, "--format", name])
+            there = os.path.exists(target) and os.path.getsize(target) > 0
+            helpers.equal((done.status, there), (0, True) if name in written else (1, False), "%s of %s (%s)" % (name, collector, done.err))
+            if name not in written:
+                assert re.match(r"sonde: \S+ cannot be written as %s: it has no .*; record them with: sonde [^\n]*\n$" % name, done.err), done.err
+
+
 helpers.run_tests(globals())

@@ -269,19 +269,19 @@ def test_callgrind_is_read_by_gprof2dot(folder):
 def test_what_cannot_be_is_said_in_one_sentence(folder):
     for words, said in ((["--graph", "-o", "x.png"], "a call graph is an .svg or a .dot file"),
                         (["--graph", "--root", "nobody"], "no function that is drawn matches nobody"),
-                        (["--graph", "--compare"], "--compare wants two files"),
+                        (["--graph", "--compare"], "--compare needs two files"),
                         (["--graph", "--node-thres", "many"], "--node-thres takes a number from 0 to 100"),
                         (["--graph", "--node-label", "age"], "--node-label takes self-time"),
                         (["--graph", "--flame", "-o", "x.svg"], "choose one of"),
-                        (["--graph", "--mine"], "--mine is for captures"),
-                        (["--graph", "--track", "7"], "--track is for captures"),
-                        (["--graph", "--from", "2s"], "--from is for captures"),
-                        (["--graph", "--cpu"], "--cpu is for captures"),
-                        (["--graph", "--no-signatures"], "--no-signatures is for captures"),
+                        (["--graph", "--mine"], "--mine needs a capture"),
+                        (["--graph", "--track", "7"], "--track needs a capture"),
+                        (["--graph", "--from", "2s"], "--from needs a capture"),
+                        (["--graph", "--cpu"], "--cpu needs a capture"),
+                        (["--graph", "--no-signatures"], "--no-signatures needs a capture"),
                         (["--graph", "-p", "/nowhere"], "no function is in a file that begins with /nowhere"),
-                        (["--graph", "--scaling"], "--scaling says nothing of a call graph"),
-                        (["--graph", "-n", "5"], "--rows says nothing of a call graph"),
-                        (["--graph", hostile(folder)], "they are reported one by one")):
+                        (["--graph", "--scaling"], "--scaling has no effect on a call graph"),
+                        (["--graph", "-n", "5"], "--rows has no effect on a call graph"),
+                        (["--graph", hostile(folder)], "report them separately")):
         done = sonde("report", profiled(), *words)
         equal(done.status, 2, "status of %s" % words)
         contains(done.err, said)
@@ -289,9 +289,9 @@ def test_what_cannot_be_is_said_in_one_sentence(folder):
 
 
 def test_what_means_nothing_for_samples_is_said(folder):
-    for words, said in ((["--raw"], "--raw is for tables of calls, and none were traced here"),
-                        (["--by", "line"], "a call graph is of functions or modules"),
-                        (["--threads"], "--threads says nothing of a call graph")):
+    for words, said in ((["--raw"], "--raw needs traced calls and there are none here"),
+                        (["--by", "line"], "a call graph shows functions or modules"),
+                        (["--threads"], "--threads has no effect on a call graph")):
         done = sonde("report", "--graph", hostile(folder), *words)
         equal((done.status, done.out), (2, ""), "of %s" % words)
         contains(done.err, said)

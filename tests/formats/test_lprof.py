@@ -169,11 +169,11 @@ def test_nothing_in_a_file_is_run(folder):
 
 def test_what_it_cannot_become_is_said(folder):
     path = write(folder, "x.lprof", timings(source(folder)))
-    for words, why in ((["convert", path, os.path.join(folder, "x.svg")], "has lines alone"),
-                       (["report", path, "--callers"], "--callers is for captures"),
+    for words, why in ((["convert", path, os.path.join(folder, "x.svg")], "cannot be written as"),
+                       (["report", path, "--callers"], "--callers needs a capture"),
                        (["report", path, "-s", "hits"], "sorted by time"),
-                       (["report", path, "-u", "ms"], "it is a number of seconds"),
-                       (["report", path, path + ".none"], "is not: they are reported one by one")):
+                       (["report", path, "-u", "ms"], "takes a number of seconds"),
+                       (["report", path, path + ".none"], "is not; report them separately")):
         done = run([SONDE] + words)
         equal(done.status, 2, "status of %s" % words)
         contains(done.err, why)

@@ -225,7 +225,7 @@ def test_of_weights_what_is_not_known_is_null_and_not_0(folder):
     for key in ("trainable", "macs", "flops", "madds", "backward_macs", "mem_read", "operator_calls"):
         equal(got[key], None, key)
     for words in (("--type", "Conv"), ("--plot", "types", "-o", "t.svg")):
-        contains(sonde("w.safetensors", *words, ok=False).stderr.decode(), "tell no types of layers")
+        contains(sonde("w.safetensors", *words, ok=False).stderr.decode(), "needs the types of layers")
     write("other.safetensors", gguf())
     contains(sonde("other.safetensors").stdout.decode(), "\ngguf")
 
@@ -234,7 +234,7 @@ def test_sums_beyond_64_bits_say_so(folder):
     os.chdir(folder)
     write("config.json", json.dumps({
         "model_type": "llama", "hidden_size": 10**12, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "vocab_size": 10**12}).encode())
-    contains(" ".join(numbers("config.json")["notes"]), "beyond 64 bits")
+    contains(" ".join(numbers("config.json")["notes"]), "more than 64 bits")
     contains(sonde("config.json").stdout.decode(), "at least 9,223,372,036,854,775,807 parameters")
 
 

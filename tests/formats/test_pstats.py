@@ -209,7 +209,7 @@ def test_convert_writes_pstats(folder):
     equal(pstats.Stats(target).stats, pstats.Stats(path).stats, "stats")
     done = run([SONDE, "convert", path, os.path.join(folder, "x.speedscope.json")])
     equal(done.status, 2, "status")
-    contains(done.err, "has no stacks")
+    contains(done.err, "cannot be written as")
 
 
 def test_names_with_lone_surrogates_are_kept(folder):
@@ -287,15 +287,15 @@ def test_mistakes_are_told_in_one_sentence(folder):
         f.write(b"no capture")
     for words, status, says in [
             ([good, "-s", "c"], 2, 'calls cannot be sorted by "c"'),
-            ([good, "--match", "("], 2, "is no regular expression"),
+            ([good, "--match", "("], 2, "is not a regular expression"),
             ([good, "-n", "x"], 2, "-n takes a number of rows"),
-            ([good, "--digits", "99"], 2, "--digits goes from 1 to 12"),
-            ([good, "--reverse"], 2, "--reverse wants an order"),
-            ([good, "--tree"], 2, "--tree is for captures"),
+            ([good, "--digits", "99"], 2, "--digits must be from 1 to 12"),
+            ([good, "--reverse"], 2, "--reverse needs an order"),
+            ([good, "--tree"], 2, "--tree needs a capture"),
             ([good, "-o", os.path.join(folder, "x.svg")], 2, "no stacks to draw"),
-            ([good, capture], 2, "one by one"),
+            ([good, capture], 2, "report them separately"),
             ([good, other], 2, "cannot be added up"),
-            ([dumped(folder, {}, "empty")], 1, "without any call in it"),
+            ([dumped(folder, {}, "empty")], 1, "without any calls"),
             ([dumped(folder, {("a", 1, "b"): 3}, "wrong")], 1, "damaged, or of another kind")]:
         done = run([SONDE, "report"] + words)
         equal(done.status, status, "status of %s" % words)

@@ -192,14 +192,20 @@ def test_firefox_tables_fit_together(folder):
             helpers.equal(times, sorted(times), "times of samples")
 
 
-def test_captures_without_samples_give_files_without_samples(folder):
-    helpers.equal(converted(folder, ".collapsed", made.empty), b"", "collapsed")
-    helpers.equal(json.loads(converted(folder, ".speedscope.json", made.empty).decode())["profiles"], [])
-    events = json.loads(converted(folder, ".trace.json", made.empty).decode())["traceEvents"]
-    assert all(e["ph"] == "M" for e in events), events
-    threads = json.loads(converted(folder, ".firefox.json", made.empty).decode())["threads"]
+def test_captures_without_samples_give_files_of_what_else_they_have(folder):
+    events = json.loads(converted(folder, ".trace.json", made.memory).decode())["traceEvents"]
+    helpers.equal({e["ph"] for e in events}, {"M", "C"}, "kinds of events")
+    threads = json.loads(converted(folder, ".firefox.json", made.memory).decode())["threads"]
     helpers.equal([t["samples"]["length"] for t in threads], [0], "samples of the one thread it needs")
-    gzip.decompress(converted(folder, ".pb.gz", made.empty))
+
+
+def test_captures_without_anything_for_a_format_are_refused(folder):
+    for suffix in (".collapsed", ".speedscope.json", ".trace.json", ".firefox.json", ".pb.gz", ".dot", ".pstats", ".svg"):
+        target = os.path.join(folder, "empty" + suffix)
+        done = helpers.run([helpers.SONDE, "convert", made.empty(folder), target])
+        helpers.equal((done.status, os.path.exists(target)), (1, False), "status and file of " + suffix)
+        assert "it has no sampled stacks" in done.err and "; record them with: sonde run --with sample" in done.err, done.err
+        helpers.equal(done.err.count("\n"), 1, "lines on stderr (%s)" % done.err)
 
 
 helpers.run_tests(globals())

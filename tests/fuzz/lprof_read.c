@@ -41,7 +41,7 @@ static void check_writing(const struct sd_line_stats *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = { (const char *)data, size };
-    struct sd_line_text_wish wish = {
+    struct sd_line_text_request wish = {
         .source = give, .context = &input, .is_sorted = true, .has_summary = true
     };
     struct sd_line_stats s;

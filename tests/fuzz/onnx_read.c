@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int64_t dims[] = { 2, 3, 8, 8 };
     struct sd_model_input given = { NULL, dims, size % 5, 0 };
-    struct sd_model_wish wish = { &given, size & 1 };
+    struct sd_model_request wish = { &given, size & 1 };
     struct sd_model m;
 
     sd_onnx_is(data, size);

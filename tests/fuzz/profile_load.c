@@ -10,59 +10,52 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
-#include "analyse/growth/scaling.h"
-#include "analyse/traced.h"
-#include "base/file.h"
+#include "analyse/stacks/call_counts.h"
 #include "base/encoding/json.h"
+#include "base/file.h"
 #include "base/matcher_testing.h"
-#include "formats/format.h"
+#include "outputs/outputs.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
-static void sample_tables(const struct sd_profile *p, struct sd_view *v)
+/* Every view, as some of the options ask for them. */
+static void make_views(const struct sd_profile *p, struct sd_view *v)
 {
-    const struct sd_sample_choice plain = { 0 };
-    const struct sd_sample_choice all = { .has_idle = true, .metric = "wall" };
+    const struct sd_view_request requests[] = {
+        { .stacks.by = SD_CALLS_BY_LINE, .has_thread_boxes = true, .metric = "rss" },
+        { .stacks = { .choice = { .has_idle = true, .metric = "wall" },
+                      .by = SD_CALLS_BY_LINE },
+          .least_percent = 1,
+          .metric = "cpu",
+          .match = SD_MATCHER("a"),
+          .is_tree = true },
+        { .stacks = { .choice.evidence = &sd_evidence[SD_CALLS], .is_raw = true },
+          .least_percent = 1,
+          .metric = "read" },
+        { .stacks = { .choice = { .evidence = &sd_evidence[SD_CALLS], .is_mine = true },
+                      .by = SD_CALLS_BY_MODULE },
+          .folds_imports = true,
+          .match = SD_MATCHER("a") },
+    };
 
-    sd_analyse_functions(p, &all, v);
-    sd_analyse_lines(p, &plain, v);
-    sd_analyse_call_tree(p, &all, SD_CALLS_BY_LINE, 1, v);
-    sd_analyse_calls(p, &plain, SD_CALLERS, SD_MATCHER("a"), v);
-    sd_analyse_calls(p, &all, SD_CALLEES, NULL, v);
-    sd_analyse_threads(p, v);
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        for (const struct sd_view_about *a = sd_views; a->name; a++) {
+            size_t n = v->n_drawings;
+
+            if (a->of_profile && a->of_profile(p, &requests[i], v) < 0)
+                v->n_drawings = n; /* it is not whole */
+        }
 }
 
-static void traced_tables(const struct sd_profile *p, struct sd_view *v)
+static void traced_stats(const struct sd_profile *p)
 {
-    const struct sd_traced_wish plain = { .is_raw = true };
-    const struct sd_traced_wish folded = { .choice.is_mine = true,
-                                           .by = SD_CALLS_BY_MODULE };
-    const struct sd_traced_wish modules = { .by = SD_CALLS_BY_MODULE };
+    const struct sd_stacks_request plain = { .choice.evidence = &sd_evidence[SD_CALLS],
+                                             .is_raw = true };
     struct sd_call_stats stats;
 
-    sd_traced_functions(p, &plain, v);
-    sd_traced_functions(p, &modules, v);
-    sd_traced_calls(p, &modules, SD_CALLEES, NULL, v);
-    sd_traced_functions(p, &folded, v);
-    sd_traced_tree(p, &plain, 1, v);
-    sd_traced_calls(p, &folded, SD_CALLERS, SD_MATCHER("a"), v);
-    sd_traced_imports(p, &plain, v);
-    sd_scaling_tables(p, &plain, SD_SCALING_FUNCTIONS, v);
-    sd_traced_threads(p, v);
     sd_call_stats_init(&stats);
-    sd_traced_stats(p, &plain, &stats);
+    sd_call_counts_stats(p, &plain, &stats);
     sd_call_stats_release(&stats);
-}
-
-static void draw_flames(const struct sd_profile *p, struct sd_out *out)
-{
-    const struct sd_flame_wish wish = { .has_threads = true, .by = SD_CALLS_BY_LINE };
-    struct sd_arena arena = { 0 };
-    struct sd_view_flame flame = { 0 };
-
-    if (sd_analyse_flame(p, &wish, &arena, &flame) == 0)
-        sd_report_flame(out, &flame, 800);
-    sd_arena_release(&arena);
 }
 
 /* Formats read the events again from the file that the profile was loaded from.  What
@@ -73,13 +66,18 @@ static void write_formats(const struct sd_profile *p, const char *path, int nowh
                                           .has_threads = true,
                                           .has_processes = true };
 
-    for (size_t i = 0; sd_formats[i]; i++) {
+    struct sd_output_job job = { .from = path, .to = "-", .profile = p };
+
+    for (size_t i = 0; sd_outputs[i]; i++) {
         struct sd_out out;
 
+        if (!sd_outputs[i]->folds_paths && !sd_outputs[i]->has_tables)
+            continue;
         sd_out_to_fd(&out, nowhere);
-        sd_format_write(sd_formats[i], p, path, NULL, NULL, &out);
-        if (sd_formats[i]->write_stacks)
-            sd_formats[i]->write_stacks(p, path, NULL, &style, &out);
+        job.style = NULL;
+        sd_outputs[i]->write(&job, &out);
+        job.style = &style;
+        sd_outputs[i]->write(&job, &out);
         sd_out_release(&out);
     }
 }
@@ -87,15 +85,11 @@ static void write_formats(const struct sd_profile *p, const char *path, int nowh
 static void write_all(const struct sd_profile *p, const uint8_t *data, size_t n)
 {
     int fd = memfd_create("fuzz", 0), nowhere = open("/dev/null", O_WRONLY);
-    struct sd_out out;
     char path[32];
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd >= 0 && nowhere >= 0 && sd_write_all(fd, data, n) == 0)
         write_formats(p, path, nowhere);
-    sd_out_to_fd(&out, nowhere);
-    draw_flames(p, &out);
-    sd_out_release(&out);
     close(fd);
     close(nowhere);
 }
@@ -107,18 +101,19 @@ static void print_tables(const struct sd_profile *p)
     struct sd_out out;
     struct sd_json j;
 
-    sd_analyse_sections(p, &v);
-    sd_analyse_section_tree(p, &v);
-    sd_analyse_processes(p, &v);
-    sd_analyse_series(p, &v);
-    sample_tables(p, &v);
-    traced_tables(p, &v);
+    make_views(p, &v);
+    traced_stats(p);
     sd_out_to_memory(&out);
     sd_json_init(&j, &out, false);
     sd_json_object(&j);
     for (size_t i = 0; i < v.n_tables; i++) {
         sd_view_table_sort(&v, &v.tables[i], "wall", i % 2 ? 3 : 0);
         sd_report_table_json(&j, &v.tables[i]);
+    }
+    for (size_t i = 0; i < v.n_drawings; i++) {
+        sd_report_drawing_json(&j, &v.drawings[i]);
+        if (i == 0 && v.drawings[i].shape == SD_SHAPE_FLAME)
+            sd_report_flame(&out, &v.drawings[i].flame, 800);
     }
     sd_json_end(&j);
     for (size_t i = 0; i < v.n_tables; i++) {
@@ -127,19 +122,6 @@ static void print_tables(const struct sd_profile *p)
     }
     sd_out_release(&out);
     sd_view_release(&v);
-}
-
-static void make_curves(const struct sd_profile *p)
-{
-    static const char *const metrics[] = { "rss", "cpu", "read" };
-
-    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
-        struct sd_arena arena = { 0 };
-        struct sd_view_series series;
-
-        sd_analyse_curves(p, metrics[i], &arena, &series);
-        sd_arena_release(&arena);
-    }
 }
 
 static struct sd_profile *load(const uint8_t *data, size_t n,
@@ -165,7 +147,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!p)
         return 0;
     print_tables(p);
-    make_curves(p);
     write_all(p, data, n);
     q = load(data, n, NULL);
     if (q && sd_profile_merge(p, q) == 0)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/encoding/inflate.h"
-#include "base/mem.h"
 #include "base/encoding/zip.h"
+#include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -132,6 +132,32 @@ def test_a_missing_tool_is_named_with_the_line_to_type(folder):
     contains(done.stderr.decode(), "meson and ninja-build and gcc; run: apt-get install")
 
 
+# Lets the interpreter that builds for pip, and no other, take itself for another one.
+OTHER = """
+import collections, sys, sysconfig
+if b"_in_process" in open("/proc/self/cmdline", "rb").read():
+    ask = sysconfig.get_config_var
+    Version = collections.namedtuple("Version", "major minor micro releaselevel serial")
+    %s
+"""
+NEWER = "sys.version_info, sys.version = Version(3, 16, 0, 'final', 0), '3.16.0 (main)'"
+FREE_THREADED = "sysconfig.get_config_var = lambda name: 1 if name == 'Py_GIL_DISABLED' else ask(name)"
+
+
+def test_a_python_without_an_extension_is_refused_in_one_sentence(folder):
+    for other, said in ((NEWER, "sonde: this is cpython 3.16.0, and Sonde's extension supports CPython 3.8 to 3.15; install it into one of those"),
+                        (FREE_THREADED, "sonde: this is a free-threaded build of Python %s, which Sonde's extension does not support yet; "
+                                        "install it into a build with the GIL" % sys.version.split()[0])):
+        write(folder, "sitecustomize.py", OTHER % other)
+        result = run([PYTHON, "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-w", folder, SRC],
+                     env=plain_env(PYTHONPATH=folder), limit=300)
+        equal(result.status, 1, "status")
+        lines = [line.strip() for line in (result.out + result.err).splitlines()]
+        equal([line for line in lines if line.startswith("sonde: ")], [said], "what is said")
+        equal([line for line in lines if line.startswith("Traceback")], [], "tracebacks")
+    equal(glob.glob(os.path.join(folder, "*.whl")), [], "wheels")
+
+
 def test_the_wheel_is_named_and_recorded_as_it_is(folder):
     short = "cp%d%d" % sys.version_info[:2]
     equal(os.path.basename(wheel()), "sonde-%s-%s-%s-linux_x86_64.whl" % (VERSION, short, short))

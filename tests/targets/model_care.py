@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from model_cases import macs, module, say
-from sonde import _model
+from sonde._torch import _model
 from sonde import model as sm
 
 
@@ -357,7 +357,7 @@ def disabled():
     kept = []
     tells = module(lambda self, x: (kept.append(torch.compiler.disable(torch.relu)), kept[0](self.l(x)))[1], l=nn.Linear(4, 4))
     say("a function of C's that is to be left alone", macs(tells, (torch.ones(2, 4),)), 32)
-    say("is the compiler's own", kept[0].__module__ != "sonde._model_modes" and not kept[0].__code__.co_filename.endswith("_model_modes.py"), True)
+    say("is the compiler's own", kept[0].__module__ != "sonde._torch._model_modes" and not kept[0].__code__.co_filename.endswith("_model_modes.py"), True)
 
 
 # ---- other models that run meanwhile

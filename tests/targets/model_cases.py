@@ -16,7 +16,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import torch_networks
-from sonde import _model, _model_kept, _model_modes, _sonde
+from sonde import _sonde
+from sonde._torch import _model, _model_kept, _model_modes
 
 torch.set_num_threads(1)
 
@@ -675,7 +676,7 @@ def lazy_inside():
             say("where they ran, and gone", (made.facts["ran_on"], list(model._modules)), ("real tensors" if real else "meta", []))
     long = "Schicht" + 40 * "\u00e4"
     made = _model.collect(module(lambda self, x: (self.add_module(long, nn.Linear(4, 4)), getattr(self, long)(x))[1]), (torch.ones(2, 4),))
-    say("a long name ends in a whole letter", made.notes, ["the forward itself made layers: Schicht%s; they are counted, and were taken away again" % (28 * "\u00e4")])
+    say("a long name ends in a whole letter", made.notes, ["the forward itself made layers: Schicht%s; they are counted, and sonde removed them again" % (28 * "\u00e4")])
     try:
         _model.measure(nn.LazyLinear(4), (torch.ones(2, 4),), warmup=1, repeats=2)
     except _model.ModelError as why:

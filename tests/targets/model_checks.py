@@ -111,7 +111,7 @@ def check_frames_and_searches():
     equal(len(analyzer.find_layers_by_type(nn.Conv2d)), 20)
     equal(list(analyzer.find_layers_by_name(r"^layer4\.\d\.conv2$")[MetricType.NAME]), ["layer4.0.conv2", "layer4.1.conv2"])
     equal((len(analyzer.find_layers_by_name("bn1")), len(analyzer.find_layers_by_name("none"))), (9, 0))
-    refused(lambda: analyzer.find_layers_by_name("["), "'[' is no regular expression", "re.escape()")
+    refused(lambda: analyzer.find_layers_by_name("["), "'[' is not a regular expression", "re.escape()")
     impact = analyzer.layer_wise_impact("flops")
     assert abs(impact.iloc[:, -1].sum() - 100) < 1e-6 and list(impact.columns)[-1] == "ProfilerMetric.FLOPS (%)"
     refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "no amount")
@@ -122,7 +122,7 @@ def check_frames_and_searches():
     assert report.details[MetricType.RMS].iloc[0] > 0
     equal(len(ProfilerReport(Profiler(made("resnet18"), SHAPE).profile()[:3]).details), 3)
     for wrong in (3, None, [3], "abc"):
-        refused(lambda: ProfilerReport(wrong), "ProfilerReport() wants what Profiler(model, ...).profile() gives")
+        refused(lambda: ProfilerReport(wrong), "ProfilerReport() needs what Profiler(model, ...).profile() gives")
 
 
 def check_root_mean_squares():
@@ -177,8 +177,8 @@ def check_what_is_typed_wrong():
         refused(lambda: profile_macs(model, input_shape=shape), words)
     refused(lambda: profile_macs(model, input_shape=(8,), count=["macs"]), "is none of macs")
     refused(lambda: profile_macs(model, inputs={1: torch.ones(1, 8)}), "1 is none", "tuple")
-    refused(lambda: ReportAnalyzer(report).find_layers_by_type(None), "no type of layers")
-    refused(lambda: report.fit("nope", available=None), "no optimizer named 'nope'")
+    refused(lambda: ReportAnalyzer(report).find_layers_by_type(None), "not a type of layers")
+    refused(lambda: report.fit("nope", available=None), "no optimizer 'nope'")
     with tempfile.TemporaryDirectory() as folder:
         report.save(os.path.join(folder, "x.sonde"))
         refused(lambda: report.save(os.path.join(folder, "x.sonde")), "force=True")
@@ -413,7 +413,7 @@ def check_the_verb():
         env = dict(os.environ, XDG_CACHE_HOME=folder)
         words = ("net:Net", "--input", "x=2,4", "--input", "mask=2:bool", "--runtime", "--backward", "--csv")
         done = sonde(*words, cwd=folder, env=env)
-        equal((done.returncode, done.stderr), (0, "hello\nsonde: measuring once what this machine can do (sonde info --machine shows it)\n"))
+        equal((done.returncode, done.stderr), (0, "hello\nsonde: measuring the peak of this machine once (sonde info --machine shows it)\n"))
         done = sonde(*words, cwd=folder, env=env)
         equal((done.returncode, done.stderr), (0, "hello\n"))
         assert done.stdout.splitlines()[1].startswith("fc,Linear,"), done.stdout
@@ -604,7 +604,7 @@ def check_growth_is_in_a_capture():
         for words in (("saved.sonde",), ("verb.sonde",), ("net.py:net", "-i", "1,512")):
             said = json.loads(sonde(*words + ("--fit", "64", "--json"), **how).stdout)
             equal((said["fit"]["activation_bytes"], said["fit"]["activations_grow"], said["facts"]["batch"]), (1314816, "measured", "1"), words)
-        told = "Activations are taken to grow in proportion to the batch."
+        told = "This assumes that activations grow in proportion to the batch."
         equal(told in sonde("saved.sonde", "--fit", "64", **how).stdout, False)
         equal(told in sonde("net.py:fixed", "-i", "2,8", "--fit", "64", **how).stdout, True)
         equal(json.loads(sonde("verb.sonde", "--fit", "0", "--json", **how).stdout)["fit"]["activation_bytes"], 1056768)
@@ -648,7 +648,7 @@ def check_programs_that_end_themselves():
         for name, text in (("net.py", ENDING), ("gone.py", "import sys\nsys.exit(5)\n")):
             with open(os.path.join(folder, name), "w") as f:
                 f.write(text)
-        for target, said in (("net.py:dies", "ended with status 9"), ("net.py:dies_well", "without giving one"), ("net.py:leaves", "leaves() failed: it ended the program (SystemExit: 3)")):
+        for target, said in (("net.py:dies", "exited with status 9"), ("net.py:dies_well", "without a counted model"), ("net.py:leaves", "leaves() failed: it ended the program (SystemExit: 3)")):
             done = sonde(target, "-i", "1,2", cwd=folder)
             equal((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
             assert said in done.stderr, done.stderr
@@ -690,12 +690,12 @@ def beside_the_machine(folder, env):
     done = sonde("net.sonde", "--plot", "roofline", "-o", "roof.svg", cwd=folder, env=env)
     equal((done.returncode, done.stderr), (0, ""))
     with open(os.path.join(folder, "roof.svg")) as f:
-        assert "layers under the roof of this machine" in f.read()
+        assert "layers in the roofline of this machine" in f.read()
 
 
 def ended(words):
     """Status and stderr of the verb's Python half, in this process: importing torch takes longer than all that it does."""
-    from sonde import _model_main
+    from sonde._torch import _model_main
 
     argv, sys.argv = sys.argv, ["_model_main", "99"] + list(words)
     try:

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from model_cases import module, say
-from sonde import _gate, _model
+from sonde._torch import _gate, _model
 
 torch.set_num_threads(1)
 
@@ -133,7 +133,7 @@ def refusal(model):
     try:
         _model.collect(model, (torch.randn(4, 8),), backward=True)
     except _model.ModelError as why:
-        return str(why).split("say ")[-1].split(" ")[0]
+        return str(why).split("or set ")[-1].split(" ")[0]
 
 
 def in_thread(call):
@@ -631,7 +631,7 @@ def held():
     odd = nn.Sequential(nn.Linear(4, 4))
     odd._modules["\udcff"] = nn.Linear(4, 4)
     made = _model.collect(odd, (x,))
-    say("a name that is no text", (made.totals()["macs"], "no name" in made.notes[0], any("made" in note for note in made.notes)), (32, True, False))
+    say("a name that is no text", (made.totals()["macs"], "not text" in made.notes[0], any("made" in note for note in made.notes)), (32, True, False))
     waits = module(lambda self, x: time.sleep(0.02) or x)
     threads = module(lambda self, x: in_thread(lambda: self.a(x)) + self.l(x), l=nn.Linear(4, 4), a=waits)
     made = _model.collect(threads, (x,))

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from sonde import _model
+from sonde._torch import _model
 
 torch.set_num_threads(1)
 

@@ -17,9 +17,9 @@
 #include "process/python/code.h"
 #include "process/python/frames.h"
 #include "process/python/python_threads.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
 #include "process/python/value.h"
+#include "process/remote.h"
 
 enum { N_TRIES = 200, WAIT_NS = 2000000000 };
 

@@ -41,10 +41,10 @@ struct heard {
     bool is_each;
 };
 
-static void hear(void *of, const struct sd_told *t)
+static void hear(void *of, const struct sd_thread_sample *t)
 {
     struct heard *h = of;
-    struct sd_told_frame f;
+    struct sd_sample_frame f;
     struct sd_buf b = { 0 };
     char text[512];
     uint32_t id;
@@ -60,7 +60,7 @@ static void hear(void *of, const struct sd_told *t)
     sd_buf_add(&b, text, strlen(text));
     sd_buf_add(&b, t->name, strlen(t->name) + 1);
     for (i = 0; i < t->n_frames; i++) {
-        sd_told_frame(t, i, &f);
+        sd_sample_frame(t, i, &f);
         snprintf(text, sizeof text, "%s%s|%s|%d|%d", i ? "\x1e" : "", f.name, f.file,
                  (int)f.line, (int)f.first_line);
         sd_buf_add(&b, text, strlen(text));

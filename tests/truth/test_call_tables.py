@@ -22,7 +22,7 @@ TABLES = "functions,lines,callers,callees,calls,threads"
 def tables(folder, script, *words):
     """The tables of a run, and the capture they are from."""
     capture = os.path.join(folder, "x.sonde")
-    done = helpers.run([helpers.SONDE, "run", "-q", "-o", capture, "--python", helpers.PYTHON, script] + list(words), cwd=folder)
+    done = helpers.run([helpers.SONDE, "run", "-q", "--sample-rate", "200", "-o", capture, "--python", helpers.PYTHON, script] + list(words), cwd=folder)
     equal(done.status, 0, "status: " + done.err)
     return report(capture), capture
 
@@ -34,11 +34,13 @@ def report(capture, *words):
 
 
 def samples_of_own_start(folder, capture):
-    """What is in no table: other formats have every stack."""
-    path = os.path.join(folder, "all.collapsed")
+    """What is in no table of functions; speedscope's file has every sample by itself, whatever it weighs."""
+    path = os.path.join(folder, "all.speedscope.json")
     equal(helpers.run([helpers.SONDE, "convert", capture, path]).status, 0, "status of convert")
     with open(path) as f:
-        return sum(int(line.rsplit(" ", 1)[1]) for line in f if "sitecustomize.py" in line)
+        written = json.load(f)
+    own = {i for i, frame in enumerate(written["shared"]["frames"]) if "sitecustomize.py" in frame.get("file", "")}
+    return sum(1 for p in written["profiles"] for stack in p["samples"] if own & set(stack))
 
 
 def name_of(cell):

@@ -138,7 +138,7 @@ def recorded(folder, name, source, *words):
 
 @once
 def known():
-    path, done = recorded(tempfile.mkdtemp(dir=os.getcwd()), "known", PROGRAM)
+    path, done = recorded(tempfile.mkdtemp(), "known", PROGRAM)
     equal(done.status, 0, "status (%r)" % done.err)
     return path
 
@@ -251,7 +251,7 @@ def test_short_calls_are_left_out_of_the_trace(folder):
     equal(n_left_out, len(whole) - len(kept), "calls that are left out")
     for other in "p.csv", "p.speedscope.json", "p.svg", "p.pstats":
         done = sonde("convert", "--min-duration", "9ms", "p.sonde", other, cwd=folder)
-        equal((done.status, "is for a trace" in done.err), (2, True), "of %s, which is no trace (%r)" % (other, done.err))
+        equal((done.status, "needs a trace" in done.err), (2, True), "of %s, which is no trace (%r)" % (other, done.err))
         equal(os.path.exists(os.path.join(folder, other)), False, "whether there is a " + other)
 
 
@@ -277,9 +277,9 @@ def test_calls_of_libraries_are_left_out_of_the_trace(folder):
 
 def test_what_a_file_cannot_hold_is_refused_before_the_program_starts(folder):
     program = write(folder, "p.py", "open('ran', 'w')\n")
-    for options, words in ((("-o", "x.pstats"), "without the timeline"), (("-o", "x"), "without the timeline"),
-                           (("-o", "x.svg"), "without the timeline"), (("-o", "x.speedscope.json"), "without the timeline"),
-                           (("--by", "module", "-o", "x.json"), "--by is for tables")):
+    for options, words in ((("-o", "x.pstats"), "cannot hold a timeline"), (("-o", "x"), "cannot hold a timeline"),
+                           (("-o", "x.svg"), "cannot hold a timeline"), (("-o", "x.speedscope.json"), "cannot hold a timeline"),
+                           (("--by", "module", "-o", "x.json"), "--by has no effect")):
         done = sonde("calls", "--timeline", "--python", PYTHON, *options + (program,), cwd=folder)
         equal((done.status, words in done.err), (2, True), "%r (%r)" % (options, done.err))
     equal(os.listdir(folder), ["p.py"], "files")

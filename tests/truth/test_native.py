@@ -144,7 +144,7 @@ def test_split_in_a_capture(folder):
     with open(os.path.join(TARGETS, "native.c")) as f:
         lines = f.read().splitlines()
     for s in mine:
-        for frame in s.frames:
+        for frame in s.frames[1:]:  # the innermost may be at its loop
             if frame.name == "native_split" and frame.line:
                 contains(lines[frame.line - 1], "native_", "line %d" % frame.line)
     between(samples.count("native_marked"), 0, samples.count("native") / 10, "marked samples")

@@ -11,7 +11,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import TARGETS, between, equal, run_tests, write  # noqa: E402
+from helpers import HAS_JIT, TARGETS, between, clean_env, contains, equal, run_tests, write  # noqa: E402
 from sampled import PARTIAL, sample  # noqa: E402
 
 SECONDS = 2.5
@@ -42,14 +42,25 @@ def impossible_in_tree(frames):
     return None
 
 
-def test_tree_of_calls(folder):
-    _, samples = sample(folder, os.path.join(TARGETS, "call_tree.py"), SECONDS)
+def check_tree(folder, **how):
+    _, samples = sample(folder, os.path.join(TARGETS, "call_tree.py"), SECONDS, **how)
     in_tree = [s for s in samples if s.frames[0].file == "call_tree.generated"]
     assert sum(s.n for s in in_tree) >= LEAST, "%d samples" % sum(s.n for s in in_tree)
     wrong = [why for why in (impossible_in_tree(s.frames) for s in in_tree if not s.flags & PARTIAL) if why]
     equal(wrong[:5], [], "impossible stacks, %d of %d" % (len(wrong), len(in_tree)))
     assert len({s.frames[0].name for s in in_tree}) > 20, "samples fall everywhere"
     check_counts(samples)
+    return samples
+
+
+def test_tree_of_calls(folder):
+    check_tree(folder)
+
+
+if HAS_JIT:
+    def test_tree_of_calls_with_the_jit_compiler(folder):
+        samples = check_tree(folder, env=clean_env(PYTHON_JIT="1"))
+        contains(str(samples.notes), "the JIT compiler of Python was on")
 
 
 # Two chains that take turns at the same depth: whoever reads frame by frame finds the inner half of

@@ -13,15 +13,15 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import TARGETS, between, equal, run_tests  # noqa: E402
+from helpers import HAS_JIT, TARGETS, between, clean_env, equal, run_tests  # noqa: E402
 from sampled import GIL, IDLE, WAITS_GIL, in_function, leaf_is, sample, share  # noqa: E402
 
 PROGRAM = os.path.join(TARGETS, "splits.py")
 BUDGET = 0.01
 
 
-def measured(folder, kind, seconds, *options):
-    out, samples = sample(folder, PROGRAM, kind, seconds, options=options)
+def measured(folder, kind, seconds, *options, **how):
+    out, samples = sample(folder, PROGRAM, kind, seconds, options=options, **how)
     samples.adds_up()
     return json.loads(out.splitlines()[-1]), samples
 
@@ -39,14 +39,23 @@ def check_parts(samples, truth, of, names, how=in_function):
             check_share(samples, how(name), of, truth["wall"][name] / total, name, by, 1 - truth["ran"])
 
 
-def test_split(folder):
-    """G1: four functions with the same loop, 10, 20, 30 and 40 %."""
-    truth, samples = measured(folder, "split", 1.5)
+def check_split(folder, **how):
+    truth, samples = measured(folder, "split", 1.5, **how)
     names = ["part_10", "part_20", "part_30", "part_40"]
     check_parts(samples, truth, in_function(*names), names)
     total = sum(truth["cpu"].values())
     for name in names:
         check_share(samples, in_function(name), in_function(*names), truth["cpu"][name] / total, name, "cpu", 1 - truth["ran"])
+
+
+def test_split(folder):
+    """G1: four functions with the same loop, 10, 20, 30 and 40 %."""
+    check_split(folder)
+
+
+if HAS_JIT:
+    def test_split_with_the_jit_compiler(folder):
+        check_split(folder, env=clean_env(PYTHON_JIT="1"))
 
 
 def test_function_bias(folder):

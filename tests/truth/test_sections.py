@@ -1356,7 +1356,7 @@ with p("after"):
 try:
     sonde.start(sys.argv[1])
 except FileExistsError as why:
-    assert "is there already; choose another name or remove it" in str(why), why
+    assert "already exists; choose another name or remove it" in str(why), why
 else:
     sys.exit("no error")
 try:
@@ -1390,6 +1390,13 @@ def test_import_without_an_extension(folder):
     result = subprocess.run([PYTHON, "-c", "import sonde"], cwd=folder, env=clean_env(PYTHONPATH=folder), stderr=subprocess.PIPE)
     last = result.stderr.decode().splitlines()[-1]
     assert result.returncode == 1 and last.startswith("ImportError: sonde has no extension for this Python"), last
+    assert last.endswith("while this Python is on PATH"), last
+    for pretence, wanted in (("sys.version_info = (3, 16)", "it supports CPython 3.8 to 3.15"),
+                             ("sys._is_gil_enabled = lambda: False", "it does not support free-threaded builds yet")):
+        result = subprocess.run([PYTHON, "-c", "import sys; %s; import sonde" % pretence], cwd=folder, env=clean_env(PYTHONPATH=folder),
+                                stderr=subprocess.PIPE)
+        last = result.stderr.decode().splitlines()[-1]
+        assert result.returncode == 1 and last.endswith(wanted + "; `sonde record` measures from outside what it can"), last
 
 
 run_tests(globals())

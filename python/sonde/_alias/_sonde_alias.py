@@ -32,6 +32,23 @@ def become(names, parts=()):
             sys.modules[name + "." + part] = ours(name + "." + part)
 
 
+def become_from(version, names, parts):
+    """Does the same for a package that CPython has from this version on, and registers its submodules under their names.
+
+    Before that version the name belongs to another package, which is imported without our folder on the path."""
+    name, path = names["__name__"], sys.path[:]
+    if sys.version_info >= version:
+        become(names)
+        for part in parts if ours(name) else ():
+            above, _, last = (name + "." + part).rpartition(".")
+            sys.modules[name + "." + part] = sys.modules[above].__dict__[last] = named(name + "." + part)
+        return
+    try:
+        step_aside(name, False)
+    finally:
+        sys.path[:] = path
+
+
 def ours(name):
     """sonde.compat.NAME, or None where it cannot be had."""
     if sys.version_info < (3, 8):
@@ -94,6 +111,16 @@ def stand_for(module, behind):
     own.update((name, value) for name, value in behind.__dict__.items() if not name.startswith("__") or name == "__all__")
     own["__wrapped__"], own["__doc__"] = behind, behind.__doc__
     module.__class__ = Alias
+
+
+def named(name):
+    """A module of this name that stands for ours."""
+    module, behind = type(sys)(name), ours(name)
+    for word in ("__file__", "__path__", "__spec__", "__loader__"):
+        if hasattr(behind, word):
+            setattr(module, word, getattr(behind, word))
+    stand_for(module, behind)
+    return module
 
 
 def step_aside(name, is_main):

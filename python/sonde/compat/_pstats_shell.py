@@ -99,6 +99,8 @@ class ProfileBrowser(cmd.Cmd):
             return 0
         try:
             self.stats = pstats.Stats(line)
+            if isinstance(self.stats, pstats.SampledStats):
+                self.stats.sort_arg_dict = self.stats._sampled_keys()
         except OSError as why:
             self.say(why.args[1])
             return None

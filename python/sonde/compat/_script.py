@@ -2,8 +2,8 @@
 """What cProfile and profile have in common: run(), runctx(), and the command line of both.
 
 Options, defaults and the text of --help are those of the interpreter's own modules, version by
-version.  One thing is different on all versions: the script is sys.modules["__main__"], so
-that what it pickles and what multiprocessing starts finds its classes.
+version.  One thing is different on all versions: the script is sys.modules["__main__"], without a
+spec, as a script has none; so what it pickles and what multiprocessing starts finds its classes.
 """
 import os
 import sys
@@ -12,7 +12,7 @@ USAGE = "{0}.py [-o output_file_path] [-s sort] [-m module | scriptfile] [arg] .
 
 
 def profile_statement(profiler, run, filename, sort):
-    """Runs run(profiler), then shows what was measured, also when that ended by an exception."""
+    """Calls run(profiler), then shows what was measured, even if it raised an exception."""
     try:
         run(profiler)
     except SystemExit:
@@ -59,6 +59,13 @@ def main(parser, runctx):
     return parser
 
 
+def label(code):
+    """The key of a function in pstats: of a code object, or of the text that stands for a C function."""
+    if isinstance(code, str):
+        return ("~", 0, code)
+    return (code.co_filename, code.co_firstlineno, code.co_name)
+
+
 def module_code(name):
     import runpy
 
@@ -67,14 +74,14 @@ def module_code(name):
 
 def script_code(path):
     import io
-    from importlib.machinery import ModuleSpec
 
+    named = {"module": "__main__"} if sys.version_info >= (3, 15) else {}
     sys.path.insert(0, os.path.dirname(path))
     with io.open_code(path) as f:
-        code = compile(f.read(), path, "exec")
+        code = compile(f.read(), path, "exec", **named)  # by it, filters of warnings know the script
     module = type(sys)("__main__")
-    module.__file__, module.__cached__ = path, None
-    if sys.version_info >= (3, 12):
-        module.__spec__ = ModuleSpec(name="__main__", loader=None, origin=path)
+    module.__file__ = path
+    if sys.version_info < (3, 15):
+        module.__cached__ = None
     sys.modules["__main__"] = module
     return code, module.__dict__

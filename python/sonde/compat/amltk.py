@@ -116,7 +116,7 @@ class Memory(_Fields):
 
     @classmethod
     def convert(cls, x, frm="B", to="B"):
-        """x of one unit in another."""
+        """Converts x from one unit into another."""
         if frm == to:
             return x
         sizes = [_SIZES.get(cls.Unit.from_str(unit), _NAN) for unit in (frm, to)]
@@ -143,7 +143,7 @@ class Memory(_Fields):
 
     @classmethod
     def usage(cls, kind="vms", unit="B"):
-        """What the process uses now."""
+        """Returns the memory that the process uses now."""
         rss, vms = _sonde._memory()
         try:
             return cls.convert({"rss": rss, "vms": vms}[kind.lower()], to=unit)
@@ -166,7 +166,7 @@ class Profile(_Fields):
 
     @classmethod
     def from_dict(cls, d):
-        """The interval whose to_dict() this was."""
+        """Returns the interval whose to_dict() this was."""
         def part(prefix):
             return {k[len(prefix):]: v for k, v in d.items() if k.startswith(prefix)}
 

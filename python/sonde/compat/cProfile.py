@@ -22,7 +22,7 @@ def run(statement, filename=None, sort=-1):
 
 
 def runctx(statement, globals, locals, filename=None, sort=-1):
-    """The same as run(), in the given names."""
+    """Does the same as run(), in the given names."""
     return _script.profile_statement(Profile(), lambda p: p.runctx(statement, globals, locals), filename, sort)
 
 
@@ -34,11 +34,8 @@ class Profile(_Runs, _lsprof.Profiler):
     """
 
 
-def label(code):
-    """The key of a function in pstats: of a code object, or of the text that stands for a C function."""
-    if isinstance(code, str):
-        return ("~", 0, code)
-    return (code.co_filename, code.co_firstlineno, code.co_name)
+if sys.version_info < (3, 15):  # from then on profiling.tracing alone has it
+    label = _script.label
 
 
 def main():

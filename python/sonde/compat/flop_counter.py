@@ -29,7 +29,7 @@ class FlopCounterMode:
         self._counting = None
 
     def __enter__(self):
-        from .. import _model
+        from .._torch import _model
 
         self._counting = _model.Counting(rules=self._rules)
         self._counting.__enter__()
@@ -45,12 +45,12 @@ class FlopCounterMode:
         return self._counting.model.layers("macs")
 
     def get_total_flops(self):
-        from .. import _model_words
+        from .._torch import _model_words
 
         return _model_words.told_beyond(self._counting.model).totals("macs")["flops"] if self._counting else 0
 
     def get_flop_counts(self):
-        """{module: {operator: FLOPs}}, by torch's own operators; "Global" is all of it."""
+        """Returns {module: {operator: FLOPs}}, by torch's own operators; "Global" is all of it."""
         found = {"Global": self._operators(0)}
         for row in self._layers()[1:]:
             if row["within"]["flops"] and row["order"]:  # a list of modules is never called

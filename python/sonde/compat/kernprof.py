@@ -66,7 +66,7 @@ def execfile(filename, globals=None, locals=None):
 
 
 def find_script(name, *, exit_on_error=True):
-    """The path of a script, which may also stand in a folder of PATH."""
+    """Finds the path of a script, which may also stand in a folder of PATH."""
     path = _named.find(name)
     if path is not None:
         return path
@@ -78,7 +78,7 @@ def find_script(name, *, exit_on_error=True):
 
 
 def find_module_script(name, *, static=True, exit_on_error=True):
-    """The file of a module, or of the __main__ of a package.  Only the packages it lies in are imported."""
+    """Finds the file of a module, or of the __main__ of a package.  Only the packages it lies in are imported."""
     from importlib.util import find_spec
 
     try:

@@ -6,6 +6,7 @@ as the caller of all, callers as plain numbers, CPU time of the process.  The ca
 that cProfile has here, so the methods by which profile.py does its work (dispatch, trace_dispatch and
 what they call) are not there to be overridden.
 """
+import sys
 import time
 
 from . import _script
@@ -14,6 +15,24 @@ from .._sonde import Profile as _Engine
 from .._sonde import plain_stats as _plain_stats
 
 __all__ = ["run", "runctx", "Profile"]
+
+
+def _warn():
+    """Tells the line that imports this, of whichever name, as CPython's module tells it."""
+    import importlib
+    import os
+    import warnings
+
+    warnings.warn(
+        "The profile module is deprecated and will be removed in Python 3.17. "
+        "Use profiling.tracing (or cProfile) for tracing profilers instead.",
+        DeprecationWarning,
+        skip_file_prefixes=(os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, os.path.dirname(importlib.__file__) + os.sep),
+    )
+
+
+if sys.version_info >= (3, 15):
+    _warn()
 
 
 def run(statement, filename=None, sort=-1):
@@ -25,7 +44,7 @@ def run(statement, filename=None, sort=-1):
 
 
 def runctx(statement, globals, locals, filename=None, sort=-1):
-    """The same as run(), in the given names."""
+    """Does the same as run(), in the given names."""
     return _script.profile_statement(Profile(), lambda p: p.runctx(statement, globals, locals), filename, sort)
 
 
@@ -57,7 +76,7 @@ class Profile(_Runs):
         return _plain_stats(self._engine.getstats(bias=self.bias), self.cmd)
 
     def set_cmd(self, cmd):
-        """The name of what is called first: it stands in the tables as the caller of the rest."""
+        """Sets the name of what is called first, which stands in the tables as the caller of the rest."""
         self.cmd = self.cmd or cmd
 
     def dump_stats(self, file):
@@ -83,7 +102,7 @@ class Profile(_Runs):
         return _Runs.runcall(self, func, *args, **kw)
 
     def calibrate(self, m, verbose=0):
-        """What one event (a call, a return) costs more than this profiler notices: a value for bias."""
+        """Measures what one event (a call, a return) costs more than this profiler notices: a value for bias."""
         if type(self) is not Profile:
             raise TypeError("Subclasses must override .calibrate().")
 

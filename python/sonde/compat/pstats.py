@@ -59,7 +59,7 @@ def __dir__():
 
 
 _LAZY = object()  # of a list that the tables have and Python has not asked for
-_PRINTING = ("eval_print_amount", "get_print_list", "print_call_heading", "print_call_line", "print_line", "print_title")
+_PRINTING = ("eval_print_amount", "get_print_list", "print_call_heading", "print_call_subheading", "print_call_line", "print_line", "print_title")
 
 
 def _of_tables(name):
@@ -104,26 +104,36 @@ class Stats:
         self.add(*args[1:])
 
     def init(self, arg):
-        self._tables = _CallStats()
+        self._tables = self._new_tables()
         self._dict = None  # of .stats once it was asked for: from then on it is what counts
         self._list = None  # the same of .fcn_list
         self.sort_arg_dict = {}
         self.load_stats(arg)
+
+    def _new_tables(self):
+        tables = _CallStats()
+        tables.is_sampled = isinstance(self, SampledStats)
+        return tables
 
     def load_stats(self, arg):
         if isinstance(arg, str):
             self._tables = _CallStats()
             self._dict = self._list = None
             self._tables.load(arg)
+            if self._tables.is_sampled and not isinstance(self, SampledStats):
+                self.__class__ = SampledStats
+            self._tables.is_sampled = isinstance(self, SampledStats)
         elif hasattr(arg, "create_stats"):
             arg.create_stats()
             self._take(arg.stats)
             arg.stats = {}
+            if sys.version_info >= (3, 15):  # from then on one without rows is no fault
+                return
         if arg is not None and not len(self._tables):
             raise TypeError("Cannot create or construct a %r object from %r" % (self.__class__, arg))
 
     def _take(self, stats):
-        self._tables = _CallStats()
+        self._tables = self._new_tables()
         self._tables.load_dict(stats)
         self._dict = stats
 
@@ -167,7 +177,7 @@ class Stats:
         """The tables, with what was done to the dict and to the list."""
         old = self._tables
         if self._dict is not None:
-            self._tables = new = _CallStats()
+            self._tables = new = self._new_tables()
             new.load_dict(self._dict)
             for name in ("files", "top_level", "total_calls", "prim_calls", "total_tt", "max_name_len"):
                 setattr(new, name, getattr(old, name))
@@ -178,7 +188,7 @@ class Stats:
         return self._tables
 
     def get_top_level_stats(self):
-        self._tables = _CallStats()
+        self._tables = self._new_tables()
         self._tables.load_dict(self.stats)
 
     def add(self, *arg_list):
@@ -200,7 +210,7 @@ class Stats:
     # Order
 
     def get_sort_arg_defs(self):
-        """Every key, and every beginning that only one key has."""
+        """Returns every key, and every beginning that only one key has."""
         if not self.sort_arg_dict:
             known, doubtful = self.sort_arg_dict, set()
             for word, meaning in self.sort_arg_dict_default.items():
@@ -246,7 +256,8 @@ class Stats:
 
     def _prints_itself(self):
         """Has a subclass its own way to print a part of a table?"""
-        return any(getattr(type(self), name) is not getattr(Stats, name) for name in _PRINTING)
+        ours = SampledStats if isinstance(self, SampledStats) else Stats
+        return any(getattr(type(self), name) is not getattr(ours, name) for name in _PRINTING)
 
     def print_stats(self, *amount):
         if not self._prints_itself():
@@ -340,8 +351,11 @@ class Stats:
         for entry in self.stats.values():
             if entry[4]:
                 if isinstance(next(iter(entry[4].values())), tuple):
-                    print(" " * name_size + "    ncalls  tottime  cumtime", file=self.stream)
+                    self.print_call_subheading(name_size)
                 break
+
+    def print_call_subheading(self, name_size):
+        print(" " * name_size + "    ncalls  tottime  cumtime", file=self.stream)
 
     def print_call_line(self, name_size, source, call_dict, arrow="->"):
         print(func_std_string(source).ljust(name_size) + arrow, end=" " if call_dict else " \n", file=self.stream)
@@ -359,10 +373,53 @@ class Stats:
             indent = " "
 
     def get_stats_profile(self):
-        """The same figures as a StatsProfile: func_profiles has a FunctionProfile by function name."""
+        """Returns the same figures as a StatsProfile: func_profiles has a FunctionProfile by function name."""
         from . import _pstats_profile as made
 
         return made.stats_profile(self)
+
+
+class SampledStats(Stats):
+    """The same of samples: what profiling.sampling collects, and the files that it writes.
+
+    Calls are samples with the function anywhere on the stack, primitive calls those in the function itself.  Stats() of such
+    a file becomes one; dump_stats() writes one.
+    """
+
+    def __init__(self, *args, stream=None):
+        super().__init__(*args, stream=stream)
+        self.sort_arg_dict = self._sampled_keys()
+
+    def _sampled_keys(self):
+        sampled = {"calls": "samples", "ncalls": "nsamples", "pcalls": "psamples"}
+        keys = {sampled.get(word, word): meaning for word, meaning in self.sort_arg_dict_default.items()}
+        keys["samples"] = keys["nsamples"] = (keys["samples"][0], "sample count")
+        return keys
+
+    def print_call_subheading(self, name_size):
+        print(" " * name_size + "    nsamples  tottime  cumtime", file=self.stream)
+
+    def print_title(self):
+        print(" nsamples  tottime persample cumtime persample filename:lineno(function)", file=self.stream)
+
+
+class StatsLoaderShim:
+    """Stands for a profiler where there is only its dictionary: Stats(StatsLoaderShim(stats))."""
+
+    def __init__(self, raw_stats):
+        self.stats = raw_stats
+
+    def create_stats(self):
+        pass
+
+
+def stats_factory(raw_stats):
+    """Returns a Stats of a dictionary, or a SampledStats of one that has the key ("__sampled__",)."""
+    if ("__sampled__",) not in raw_stats:
+        return Stats(StatsLoaderShim(raw_stats))
+    raw_stats = dict(raw_stats)
+    del raw_stats[("__sampled__",)]
+    return SampledStats(StatsLoaderShim(raw_stats))
 
 
 def _count(nc, cc):
@@ -392,7 +449,7 @@ def func_get_function_name(func):
 
 
 def func_std_string(func_name):
-    """How a function is printed: "file:line(name)", of C functions "{built-in method builtins.len}"."""
+    """Returns how a function is printed: "file:line(name)", of C functions "{built-in method builtins.len}"."""
     if func_name[:2] != ("~", 0):
         return "%s:%d(%s)" % func_name
     name = func_name[2]
@@ -400,12 +457,12 @@ def func_std_string(func_name):
 
 
 def add_func_stats(target, source):
-    """The sum of two entries."""
+    """Returns the sum of two entries."""
     return tuple(a + b for a, b in zip(target[:4], source[:4])) + (add_callers(target[4], source[4]),)
 
 
 def add_callers(target, source):
-    """The sum of two dicts of callers, of tuples (cProfile) or of plain counts (profile)."""
+    """Returns the sum of two dicts of callers, of tuples (cProfile) or of plain counts (profile)."""
     callers = dict(target)
     for func, caller in source.items():
         if func in callers:
@@ -416,7 +473,7 @@ def add_callers(target, source):
 
 
 def count_calls(callers):
-    """How often a function was called, from its callers as profile has them."""
+    """Returns how often a function was called, from its callers as profile has them."""
     return sum(callers.values())
 
 

@@ -7,7 +7,7 @@ left on it, and an exception of its forward is raised, not swallowed.
 """
 import sys
 
-from .. import _model
+from .._torch import _model
 from .. import model as _m
 
 __all__ = ["flops_to_string", "get_model_complexity_info", "params_to_string"]
@@ -49,9 +49,9 @@ def _count_of(backend):
 def get_model_complexity_info(model, input_res, print_per_layer_stat=True, as_strings=True, input_constructor=None, ost=sys.stdout, verbose=False,
                               ignore_modules=(), custom_modules_hooks=None, backend="pytorch", flops_units=None, param_units=None,
                               output_precision=2, backend_specific_config=None):
-    """(macs, params), as words or as integers."""
+    """Returns (macs, params), as words or as integers."""
     if custom_modules_hooks:
-        raise NotImplementedError("custom_modules_hooks are hooks on modules; say what an operator costs with sonde.model.rule('ns::op', fn)")
+        raise NotImplementedError("custom_modules_hooks are hooks on modules; set the cost of an operator with sonde.model.rule('ns::op', fn)")
     profiler = _m.Profiler(model, tuple(input_res), inputs=_given(input_res, input_constructor), count=_count_of(backend), runtime=False)
     with _model.trained(model, False):
         report = _m.ProfilerReport(profiler.profile())

@@ -4,16 +4,16 @@
 MACs are thop's: one for each multiply-add, and its own for norms, pooling and softmax.  Parameters are all of them (thop
 leaves out those of modules that it has no rule for).  The model runs in evaluation, as there; nothing is left on it.
 """
-from .. import _model
+from .._torch import _model
 from .. import model as _m
 
 __all__ = ["clever_format", "profile"]
 
 
 def profile(model, inputs, custom_ops=None, verbose=True, ret_layer_info=False, report_missing=False):
-    """(macs, params), and with ret_layer_info {layer: (macs, params, {...})}."""
+    """Returns (macs, params), and with ret_layer_info {layer: (macs, params, {...})}."""
     if custom_ops:
-        raise NotImplementedError("custom_ops are hooks on modules; say what an operator costs with sonde.model.rule('ns::op', fn)")
+        raise NotImplementedError("custom_ops are hooks on modules; set the cost of an operator with sonde.model.rule('ns::op', fn)")
     with _model.trained(model, False):
         report = _m.ProfilerReport(_m.Profiler(model, inputs=tuple(inputs), count="thop", runtime=False).profile())
     totals = report.totals
@@ -34,7 +34,7 @@ def _tree(layers):
 
 
 def clever_format(nums, format="%.2f"):
-    """'1.82G' of a number, a list of several."""
+    """Returns '1.82G' for a number, and a list of such words for several."""
     nums = nums if isinstance(nums, (list, tuple)) else [nums]
     words = []
     for n in nums:

@@ -9,7 +9,7 @@ import contextlib
 import math
 from collections import namedtuple
 
-from .. import _model
+from .._torch import _model
 from .. import model as _m
 
 __all__ = ["LayerInfo", "ModelStatistics", "summary"]
@@ -63,7 +63,7 @@ class ModelStatistics:
         return size if size is None else list(size) if isinstance(size, (tuple, list)) else [size]
 
     def _walk(self):
-        """(layer, depth, which it is of that depth): each before those in it, in the order they ran."""
+        """Yields (layer, depth, its number at that depth), parents before children, in the order they ran."""
         below, counters = {}, {}
         for i, row in enumerate(self.layers[1:], 1):
             below.setdefault(row["parent"], []).append(i)
@@ -75,7 +75,7 @@ class ModelStatistics:
             stack += [(k, depth + 1) for k in reversed(sorted(below.get(i, []), key=self._order))]
 
     def _rows(self):
-        """(words of the first column, cells), as deep as asked for."""
+        """Yields (words of the first column, cells), as deep as asked for."""
         for i, depth, index in self._walk():
             kind = self.layers[i]["type"]
             if depth <= max(self.depth, 1):
@@ -166,7 +166,7 @@ def _of_parameters(model, depth, col_names, col_width, verbose):
     """What summary() tells of a model that is not run."""
     needs = [c for c in col_names if c in _OF_A_RUN]
     if needs:
-        raise ValueError("summary() wants input_size or input_data for col_names {0}: what the model is called with".format(", ".join(needs)))
+        raise ValueError("summary() needs input_size or input_data for col_names {0}: what the model is called with".format(", ".join(needs)))
     module = _model.module_of(model)
     report = _m.ProfilerReport(_m.ProfiledNodes(_m._Profile(_model.parameters_of(model), "torchinfo", True, module)))
     found = ModelStatistics(report, module, depth, col_names, col_width, has_run=False)
@@ -177,7 +177,7 @@ def _of_parameters(model, depth, col_names, col_width, verbose):
 
 def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forward_pass=None, col_names=None, col_width=25, depth=3,
             device=None, dtypes=None, mode=None, row_settings=None, verbose=1, **kwargs):
-    """Prints the layers (verbose=0: not) and gives a ModelStatistics.  Further keyword arguments go to the model's forward.
+    """Prints the layers (verbose=0: not) and returns a ModelStatistics.  Further keyword arguments go to the model's forward.
 
     Without input_size, input_data and such arguments the model is not run, and the table is of its parameters.
     """

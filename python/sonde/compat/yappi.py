@@ -2,7 +2,7 @@
 """yappi, measured by Sonde: `from sonde.compat import yappi`, `python -m sonde.compat.yappi`.
 
 start, stop, run, profile, get_func_stats, get_thread_stats and what they give: sorted, filtered, printed,
-saved, added up, made into pstats and callgrind files.  All threads are followed, those that run already too,
+saved, added up, made into pstats and callgrind files.  Sonde traces all threads, also those that already run,
 each in a tree of its own.  What is different is what was wrong: a method has the name of the class that defines
 it (from CPython 3.11 on; before, its bare name), not that of the first object it was called with, and pstats
 files have calls and primitive calls in their places.
@@ -595,7 +595,7 @@ def _as_pstats(stats):
 
 
 def convert2pstats(stats):
-    """pstats.Stats of the functions."""
+    """Returns the functions as pstats.Stats."""
     if not isinstance(stats, YFuncStats):
         raise YappiError("Source stats must be derived from YFuncStats.")
     from . import pstats
@@ -633,7 +633,7 @@ def _check_wanted(stat, wanted, name):
 
 
 def func_matches(stat, funcs):
-    """Is the row that of one of these functions, methods or C functions?  Not known of rows that were loaded."""
+    """Returns whether the row is that of one of these functions, methods or C functions, which is not known of rows that were loaded."""
     _check_wanted(stat, funcs, "funcs")
     for func in funcs:
         if not callable(func):
@@ -646,7 +646,7 @@ def func_matches(stat, funcs):
 
 
 def module_matches(stat, modules):
-    """Is the row that of a function of one of these modules?"""
+    """Returns whether the row is that of a function of one of these modules."""
     _check_wanted(stat, modules, "modules")
     for module in modules:
         if not isinstance(module, type(sys)):
@@ -665,7 +665,7 @@ def module_matches(stat, modules):
 
 
 def is_running():
-    """Is the profiler running?"""
+    """Returns whether the profiler is running."""
     return _session.is_running
 
 
@@ -734,23 +734,23 @@ def _show_one(func, clock_type, return_callback):
 
 
 def get_func_stats(tag=None, ctx_id=None, filter=None, filter_callback=None):
-    """The functions so far, of all threads or of one (ctx_id); filter_callback(stat) chooses among them."""
+    """Returns the functions so far, of all threads or of one (ctx_id); filter_callback(stat) chooses among them."""
     chosen = dict(filter or {})
     chosen.update({key: value for key, value in (("tag", tag), ("ctx_id", ctx_id)) if value})
     return YFuncStats().get(filter=chosen, filter_callback=filter_callback)
 
 
 def get_thread_stats():
-    """The threads so far."""
+    """Returns the threads so far."""
     return YThreadStats().get()
 
 
 def get_greenlet_stats():
-    raise YappiError("greenlets are told apart without a backend, and have no stats of their own")
+    raise YappiError("there are no stats of single greenlets; get_func_stats() has the functions that ran in them")
 
 
 def set_clock_type(type):
-    """'cpu' (of the thread) or 'wall'; only while there are no stats."""
+    """Chooses the clock: 'cpu' (of the thread) or 'wall'; only while there are no stats."""
     chosen = type.upper()
     if chosen not in CLOCK_TYPES:
         raise YappiError("Invalid clock type:%s" % chosen)
@@ -766,7 +766,7 @@ def get_clock_type():
 
 
 def get_clock_time():
-    """What the chosen clock says now, in seconds."""
+    """Returns the time of the chosen clock, in seconds."""
     return time.thread_time() if _session.clock == "cpu" else time.perf_counter()
 
 
@@ -777,14 +777,14 @@ def get_clock_info():
 
 
 def get_mem_usage():
-    raise YappiError("how much memory the profiler holds is not counted")
+    raise YappiError("sonde does not count how much memory the profiler holds")
 
 
 def set_context_backend(type):
     if type.upper() not in BACKEND_TYPES:
         raise YappiError("Invalid backend type: %s" % type.upper())
     if type.upper() == GREENLET:
-        raise YappiError("greenlets are told apart without a backend, and have no stats of their own")
+        raise YappiError("greenlets need no backend here, and there are no stats of single greenlets")
 
 
 def _no_callback(what):

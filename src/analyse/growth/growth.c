@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyse/growth/growth_fit.h"
+#include "base/assert.h"
 
 enum {
     ROUNDS = 5,      /* of losing weight */
@@ -74,6 +75,7 @@ static int by_value(const void *a, const void *b)
  */
 static double far_of(struct sd_growth_fitter *t, const struct sd_growth_curve *c)
 {
+    sd_assert(t->n > 0);
     for (size_t i = 0; i < t->n; i++)
         t->f[i] = fabs(away_from(&t->samples[i], c)) * sqrt(t->samples[i].certainty);
     qsort(t->f, t->n, sizeof *t->f, by_value);
@@ -96,7 +98,7 @@ static void lose_weight(struct sd_growth_fitter *t, const struct sd_growth_curve
 /* `near`: where it has been fitted before, else NULL. */
 static struct sd_growth_curve fit_power(struct sd_growth_fitter *t,
                                         const struct sd_growth_curve *near,
-                                        struct sd_growth_tried *best)
+                                        struct sd_growth_trial *best)
 {
     struct sd_growth_curve c = { .f = SD_GROWTH_POWER, .log_lower = -INFINITY };
     double from = near ? fmax(K_MIN, near->k - 8 * K_STEP) : K_MIN;
@@ -143,6 +145,7 @@ static double mean_weight(const struct sd_growth_fitter *t)
 {
     double sum = 0;
 
+    sd_assert(t->n > 0);
     for (size_t i = 0; i < t->n; i++)
         sum += t->samples[i].weight / t->samples[i].certainty;
     return sum / (double)t->n;
@@ -200,6 +203,7 @@ static void find_interval(struct sd_growth_fitter *t, struct sd_growth *g, doubl
         fmin(end_of_interval(t, g->exponent, K_MIN, reach), g->exponent - HALF_MIN);
     g->high =
         fmax(end_of_interval(t, g->exponent, K_MAX, reach), g->exponent + HALF_MIN);
+    sd_assert(g->low < g->exponent && g->exponent < g->high);
 }
 
 /* An offset is never below 0, so where there is none chance can only add one, and the
@@ -210,7 +214,7 @@ static void add_interval_without_offset(struct sd_growth_fitter *t, struct sd_gr
 {
     const struct sd_growth_family powers = { SD_GROWTH_POWER, K_MIN, K_MAX, K_STEP };
     double scale = t->scale, k;
-    struct sd_growth_tried best;
+    struct sd_growth_trial best;
 
     t->has_no_offset = true;
     k = sd_growth_try_family(t, &powers, &best);
@@ -250,7 +254,7 @@ static bool add_scatter(struct sd_growth_fitter *t, const struct sd_growth_curve
 }
 
 static void find_exponent(struct sd_growth_fitter *t, struct sd_growth *g,
-                          struct sd_growth_tried *best)
+                          struct sd_growth_trial *best)
 {
     double reach;
 
@@ -268,7 +272,7 @@ static void find_exponent(struct sd_growth_fitter *t, struct sd_growth *g,
 static void find_exponent_of_constant(struct sd_growth_fitter *t, struct sd_growth *g)
 {
     const struct sd_growth_family powers = { SD_GROWTH_POWER, K_MIN, K_MAX, K_STEP };
-    struct sd_growth_tried best;
+    struct sd_growth_trial best;
 
     t->has_no_offset = true;
     g->exponent = sd_growth_try_family(t, &powers, &best);
@@ -279,7 +283,7 @@ static void find_exponent_of_constant(struct sd_growth_fitter *t, struct sd_grow
 /* --- Classes */
 
 static struct sd_growth_curve curve_of(enum sd_growth_class f, double k,
-                                       struct sd_growth_tried one)
+                                       struct sd_growth_trial one)
 {
     return (struct sd_growth_curve){ f, k, one.factor, one.offset, one.lower };
 }
@@ -287,7 +291,7 @@ static struct sd_growth_curve curve_of(enum sd_growth_class f, double k,
 /* With an offset above everything any class is constant, and with a large lower term it
  * is that one: what has not taken over at the largest size is no explanation. */
 static bool is_seen(const struct sd_growth_fitter *t, enum sd_growth_class f,
-                    struct sd_growth_tried one)
+                    struct sd_growth_trial one)
 {
     double n = t->samples[t->n - 1].n, others = one.offset;
 
@@ -305,6 +309,7 @@ static double slope_of(const struct sd_growth *g, enum sd_growth_class f)
 {
     double from = sqrt(g->from * g->to);
 
+    sd_assert(g->from > 0 && g->to > from);
     return (sd_growth_log_of(f, 0, g->to) - sd_growth_log_of(f, 0, from)) /
            log(g->to / from);
 }
@@ -352,7 +357,7 @@ static bool is_lost(const struct sd_growth_fitter *t, const struct sd_growth *g)
 
 /* Does this curve explain the points, when the best of all has those squares? */
 static bool is_possible(const struct sd_growth_fitter *t, const struct sd_growth *g,
-                        enum sd_growth_class f, struct sd_growth_tried one, double best)
+                        enum sd_growth_class f, struct sd_growth_trial one, double best)
 {
     double fine = MISFIT_FINE * MISFIT_FINE * sum_weights(t);
 
@@ -364,7 +369,7 @@ static bool is_possible(const struct sd_growth_fitter *t, const struct sd_growth
 
 /* The best curves of a class: of it alone, and with its lower term. */
 struct class_curves {
-    struct sd_growth_tried plain, both;
+    struct sd_growth_trial plain, both;
 };
 
 /* What the interval has is possible, however well something else goes through the
@@ -442,7 +447,7 @@ static struct sd_growth_curve fit_exponential(struct sd_growth_fitter *t)
     struct sd_growth_family bases = { SD_GROWTH_EXPONENTIAL, RATE_MIN / range,
                                       RATE_MAX / range, RATE_STEP / range };
     struct sd_growth_curve c = { .f = SD_GROWTH_CONSTANT };
-    struct sd_growth_tried best;
+    struct sd_growth_trial best;
 
     for (size_t i = 0; i < t->n; i++)
         t->samples[i].weight = t->samples[i].certainty;
@@ -485,6 +490,8 @@ static bool misses_largest(const struct sd_growth_fitter *t,
 {
     static const double times[END_SIZES] = { 6, 3, 1.5 };
 
+    _Static_assert(sizeof times / sizeof *times == END_SIZES,
+                   "one for each number of sizes");
     for (size_t n = END_SIZES; n > 0; n--)
         if ((n > 1 || t->samples[t->n - 1].measured > KNOWN) &&
             misses_last(t, c, n, times[n - 1]))
@@ -625,7 +632,7 @@ static void drop_names(const struct sd_growth_fitter *t, struct sd_growth *g)
 int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_growth *out)
 {
     struct sd_growth_fitter t = { 0 };
-    struct sd_growth_tried best;
+    struct sd_growth_trial best;
     struct sd_growth_curve power;
     int rc = sd_growth_fitter_take(&t, points, n);
 
@@ -634,6 +641,7 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
         out->n_sizes = sd_growth_fitter_sizes(&t);
         out->from = t.samples[0].n;
         out->to = t.samples[t.n - 1].n;
+        sd_assert(out->from <= out->to && out->n_sizes <= t.n);
         out->answer = answer_for(&t, out);
     }
     if (rc == 0 && out->answer == SD_GROWTH_FITTED) {
@@ -661,6 +669,7 @@ double sd_growth_at(const struct sd_growth_curve *c, double n)
 
 enum sd_growth_class sd_growth_only(const struct sd_growth *g)
 {
+    _Static_assert(SD_GROWTH_CLASSES < 32, "a bit for each");
     for (unsigned f = 0; f < SD_GROWTH_CLASSES; f++)
         if (g->classes == 1u << f)
             return f;

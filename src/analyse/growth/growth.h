@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_GROWTH_H
-#define SD_ANALYSE_GROWTH_H
-/* growth: how time grows with size, from times at several sizes.
+#ifndef SD_ANALYSE_GROWTH_GROWTH_H
+#define SD_ANALYSE_GROWTH_GROWTH_H
+/* growth: fits how time grows with size, from times at several sizes.
  *
  * The model is time = c + b·n^k.  Without the constant c, which every call costs, small
  * sizes would flatten k.  It is fitted to the logarithm of time, so that every size

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -50,6 +51,7 @@ static void put_together(struct sd_growth_sample *into,
 {
     double a = into->certainty, b = s->certainty, sum = a + b;
 
+    sd_assert(sum > 0);
     into->x = (a * into->x + b * s->x) / sum;
     into->y = (a * into->y + b * s->y) / sum;
     into->n = exp(into->x);
@@ -71,6 +73,7 @@ void sd_growth_fitter_thin_out(struct sd_growth_fitter *t)
             put_together(&t->samples[kept], &t->samples[i]);
         else
             t->samples[++kept] = t->samples[i];
+    sd_assert(kept < t->n);
     t->n = kept + 1;
 }
 
@@ -87,6 +90,7 @@ int sd_growth_fitter_take(struct sd_growth_fitter *t,
         if (points[i].n >= 1 && points[i].ns > 0)
             t->samples[t->n++] = sample_of(&points[i]);
     qsort(t->samples, t->n, sizeof *t->samples, by_size);
+    sd_assert(t->n <= n && (t->n == 0 || t->samples[0].n <= t->samples[t->n - 1].n));
     return 0;
 }
 
@@ -133,7 +137,7 @@ double sd_growth_log_sum(double a, double b)
 }
 
 /* The best factor for these distances is their mean. */
-static struct sd_growth_tried with_away(const struct sd_growth_fitter *t, double offset)
+static struct sd_growth_trial with_away(const struct sd_growth_fitter *t, double offset)
 {
     double sum = 0, mean = 0, squares = 0;
 
@@ -147,10 +151,10 @@ static struct sd_growth_tried with_away(const struct sd_growth_fitter *t, double
 
         squares += t->samples[i].weight * away * away;
     }
-    return (struct sd_growth_tried){ squares, mean, offset + mean, -INFINITY };
+    return (struct sd_growth_trial){ squares, mean, offset + mean, -INFINITY };
 }
 
-static struct sd_growth_tried without_offset(const struct sd_growth_fitter *t)
+static struct sd_growth_trial without_offset(const struct sd_growth_fitter *t)
 {
     for (size_t i = 0; i < t->n; i++)
         t->away[i] = t->samples[i].y - t->f[i];
@@ -166,7 +170,7 @@ static void compute_parts(const struct sd_growth_fitter *t)
 }
 
 /* With this offset, in units of the factor. */
-static struct sd_growth_tried with_offset(const struct sd_growth_fitter *t,
+static struct sd_growth_trial with_offset(const struct sd_growth_fitter *t,
                                           const void *unused, double at)
 {
     double most = t->f[t->n - 1], part = exp(at - most);
@@ -179,7 +183,7 @@ static struct sd_growth_tried with_offset(const struct sd_growth_fitter *t,
 
 /* --- The best place of a number that curves depend on */
 
-typedef struct sd_growth_tried try_at(const struct sd_growth_fitter *t, const void *of,
+typedef struct sd_growth_trial try_at(const struct sd_growth_fitter *t, const void *of,
                                       double at);
 
 /* Of the parabola through the best place and what is a step below and above it. */
@@ -193,14 +197,14 @@ static double lowest_between(double step, double below, double best, double abov
 /* Finds what is better than `best` near *at: a step to the side while that is clearly
  * better, else to the lowest point of the parabola, and then in smaller steps. */
 static void refine(const struct sd_growth_fitter *t, try_at *try, const void *of,
-                   double step, double *at, struct sd_growth_tried *best)
+                   double step, double *at, struct sd_growth_trial *best)
 {
     double finest = FINEST * step;
 
     for (int i = 0; i < TRIES_MAX && step > finest; i++) {
-        struct sd_growth_tried below = try(t, of, *at - step),
+        struct sd_growth_trial below = try(t, of, *at - step),
                                above = try(t, of, *at + step);
-        struct sd_growth_tried lowest;
+        struct sd_growth_trial lowest;
         double middle;
 
         if (fmin(below.squares, above.squares) < CLEARLY * best->squares) {
@@ -221,18 +225,19 @@ static void refine(const struct sd_growth_fitter *t, try_at *try, const void *of
 }
 
 /* Offsets from far below the smallest size's time to above the largest's, and none. */
-static struct sd_growth_tried try_offsets(const struct sd_growth_fitter *t,
+static struct sd_growth_trial try_offsets(const struct sd_growth_fitter *t,
                                           bool has_offset)
 {
-    struct sd_growth_tried none = without_offset(t), best = { .squares = INFINITY };
+    struct sd_growth_trial none = without_offset(t), best = { .squares = INFINITY };
     double from = t->f[0] - 2, to = t->f[t->n - 1] + 1;
     double step = (to - from) / (OFFSETS - 1), at = from;
 
+    sd_assert(t->n > 0);
     if (!has_offset || t->has_no_offset || !(to > from) || to - from > SPREAD_MAX)
         return none;
     compute_parts(t);
     for (int i = 0; i < OFFSETS; i++) {
-        struct sd_growth_tried one = with_offset(t, NULL, from + i * step);
+        struct sd_growth_trial one = with_offset(t, NULL, from + i * step);
 
         if (one.squares < best.squares) {
             best = one;
@@ -277,7 +282,7 @@ double sd_growth_log_of(enum sd_growth_class f, double k, double n)
 }
 
 /* What falls with size has no offset: a constant would be enough of a floor. */
-struct sd_growth_tried sd_growth_try(const struct sd_growth_fitter *t,
+struct sd_growth_trial sd_growth_try(const struct sd_growth_fitter *t,
                                      enum sd_growth_class f, double k)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -311,11 +316,11 @@ enum sd_growth_class sd_growth_lower_of(enum sd_growth_class f)
 }
 
 /* `lower`: of the lower term, in units of the factor. */
-static struct sd_growth_tried with_lower(const struct sd_growth_fitter *t,
+static struct sd_growth_trial with_lower(const struct sd_growth_fitter *t,
                                          const void *of, double lower)
 {
     enum sd_growth_class f = *(const enum sd_growth_class *)of;
-    struct sd_growth_tried one;
+    struct sd_growth_trial one;
 
     for (size_t i = 0; i < t->n; i++)
         t->f[i] = sd_growth_log_sum(
@@ -327,39 +332,41 @@ static struct sd_growth_tried with_lower(const struct sd_growth_fitter *t,
 }
 
 /* Begins with a twentieth of the first term at the largest size. */
-struct sd_growth_tried sd_growth_try_lower(const struct sd_growth_fitter *t,
+struct sd_growth_trial sd_growth_try_lower(const struct sd_growth_fitter *t,
                                            enum sd_growth_class f)
 {
     double n = t->samples[t->n - 1].n;
     double at =
         sd_growth_log_of(f, 0, n) - sd_growth_log_of(sd_growth_lower_of(f), 0, n) - 3;
-    struct sd_growth_tried best = with_lower(t, &f, at);
+    struct sd_growth_trial best = with_lower(t, &f, at);
 
+    sd_assert(sd_growth_lower_of(f) != SD_GROWTH_CLASSES);
     refine(t, with_lower, &f, 1.5, &at, &best);
     return best;
 }
 
 /* --- A parameter */
 
-static struct sd_growth_tried with_parameter(const struct sd_growth_fitter *t,
+static struct sd_growth_trial with_parameter(const struct sd_growth_fitter *t,
                                              const void *of, double k)
 {
     const struct sd_growth_family *family = of;
 
     if (k < family->from || k > family->to)
-        return (struct sd_growth_tried){ .squares = INFINITY };
+        return (struct sd_growth_trial){ .squares = INFINITY };
     return sd_growth_try(t, family->f, k);
 }
 
 double sd_growth_try_family(const struct sd_growth_fitter *t,
                             const struct sd_growth_family *of,
-                            struct sd_growth_tried *best)
+                            struct sd_growth_trial *best)
 {
     double at = of->from;
 
-    *best = (struct sd_growth_tried){ .squares = INFINITY };
+    sd_assert(of->step > 0 && of->from <= of->to);
+    *best = (struct sd_growth_trial){ .squares = INFINITY };
     for (double k = of->from; k <= of->to + of->step / 2; k += of->step) {
-        struct sd_growth_tried one = sd_growth_try(t, of->f, k);
+        struct sd_growth_trial one = sd_growth_try(t, of->f, k);
 
         if (one.squares < best->squares) {
             *best = one;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_GROWTH_FIT_H
-#define SD_ANALYSE_GROWTH_FIT_H
-/* growth_fit: the best curve of a kind through points (growth.h).
+#ifndef SD_ANALYSE_GROWTH_GROWTH_FIT_H
+#define SD_ANALYSE_GROWTH_GROWTH_FIT_H
+/* growth_fit: finds the best curve of a kind through points (growth.h).
  *
  * Everything is tried, nothing is solved: offsets on a grid, then finer by parabolas,
  * and around that the lower term or the parameter in the same way.  The factor alone is
@@ -27,7 +27,7 @@ struct sd_growth_fitter {             /* all zero is a released one */
 };
 
 /* The best curve of one f. */
-struct sd_growth_tried {
+struct sd_growth_trial {
     double squares, factor, offset, lower; /* the latter three as logarithms */
 };
 
@@ -54,13 +54,13 @@ double sd_growth_log_of(enum sd_growth_class f, double k, double n);
 /* What a loop inside of a loop costs by itself; SD_GROWTH_CLASSES: nothing. */
 enum sd_growth_class sd_growth_lower_of(enum sd_growth_class f);
 
-struct sd_growth_tried sd_growth_try(const struct sd_growth_fitter *t,
+struct sd_growth_trial sd_growth_try(const struct sd_growth_fitter *t,
                                      enum sd_growth_class f, double k);
 /* Of a class that has one: with its lower term. */
-struct sd_growth_tried sd_growth_try_lower(const struct sd_growth_fitter *t,
+struct sd_growth_trial sd_growth_try_lower(const struct sd_growth_fitter *t,
                                            enum sd_growth_class f);
 /* The best parameter, and its curve. */
 double sd_growth_try_family(const struct sd_growth_fitter *t,
                             const struct sd_growth_family *of,
-                            struct sd_growth_tried *best);
+                            struct sd_growth_trial *best);
 #endif

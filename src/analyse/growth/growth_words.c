@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* growth_words: what is known of growth, said shortly. */
+/* growth_words: puts what is known of growth into a few words. */
 #include <math.h>
 
 #include "analyse/growth/growth.h"
+#include "base/assert.h"
 
 static const char *const class_words[] = { "constant", "log n", "√n", "n",  "n log n",
                                            "n^1.5",    "n²",    "n³", "n⁴", "2ⁿ" };
@@ -11,6 +12,9 @@ static void put_classes(struct sd_buf *to, const struct sd_growth *g)
 {
     unsigned first = 0, last = SD_GROWTH_CLASSES - 1;
 
+    _Static_assert(sizeof class_words / sizeof *class_words == SD_GROWTH_CLASSES,
+                   "a word for each");
+    sd_assert(g->classes && g->classes >> SD_GROWTH_CLASSES == 0);
     while (!(g->classes & 1u << first))
         first++;
     while (!(g->classes & 1u << last))

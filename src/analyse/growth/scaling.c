@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/growth/scaling_times.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -200,6 +201,7 @@ static int by_likeness(const void *a, const void *b)
  * steps, else the larger sizes would be slower by this alone. */
 static void put_together(struct subject *s)
 {
+    sd_assert(s->n > 0);
     s->first = s->signatures[0].site;
     if (s->is_rounded)
         qsort(s->signatures, s->n, sizeof *s->signatures, by_likeness);
@@ -227,6 +229,7 @@ static void add_to_point(const struct subject *s, const struct signature *of,
                       (c->with && is_rounded_at(of->is, &c->b)) ||
                       (to->calls > 0 && size != to->n);
     to->calls += (uint64_t)g->counts[of->site];
+    sd_assert(to->calls > 0);
     part = calls / (double)to->calls;
     to->n += (size - to->n) * part;
     to->ns += ((double)g->sums[of->site] / calls - to->ns) * part;
@@ -247,6 +250,7 @@ static size_t read_points(const struct subject *s, const struct candidate *c,
             points[n].n = round(points[n].n);
         n += points[n].calls > 0;
     }
+    sd_assert(n <= s->n);
     return n;
 }
 
@@ -377,7 +381,7 @@ static int by_size(const void *a, const void *b)
 }
 
 static int take_points(const struct subject *s, const struct choice *c,
-                       struct sd_scaled *out)
+                       struct sd_scaling_row *out)
 {
     out->n_points = read_points(s, &c->best, c->points);
     qsort(c->points, out->n_points, sizeof *c->points, by_size);
@@ -388,7 +392,7 @@ static int take_points(const struct subject *s, const struct choice *c,
 }
 
 /* Where most of its time is spent, if in one function that it calls. */
-static void find_through(const struct sd_scaling_times *g, struct sd_scaled *out)
+static void find_through(const struct sd_scaling_times *g, struct sd_scaling_row *out)
 {
     int64_t most = 0;
     uint64_t key, at;
@@ -409,7 +413,7 @@ static void find_through(const struct sd_scaling_times *g, struct sd_scaled *out
 }
 
 /* The mean of all its calls. */
-static double measured_at_largest(const struct sd_scaled *f)
+static double measured_at_largest(const struct sd_scaling_row *f)
 {
     double ns = 0, calls = 0;
 
@@ -420,7 +424,7 @@ static double measured_at_largest(const struct sd_scaled *f)
     return calls > 0 ? ns / calls : 0;
 }
 
-static void look_ahead(const struct sd_scaling_times *g, struct sd_scaled *out)
+static void look_ahead(const struct sd_scaling_times *g, struct sd_scaling_row *out)
 {
     const struct sd_growth_curve *c = &out->total.curve;
     double larger = pow(LARGER, out->degree), share, growth;
@@ -437,7 +441,7 @@ static void look_ahead(const struct sd_scaling_times *g, struct sd_scaled *out)
         find_through(g, out);
 }
 
-static int fit_subject(const struct subject *s, struct sd_scaled *out)
+static int fit_subject(const struct subject *s, struct sd_scaling_row *out)
 {
     struct choice now = { .points = sd_alloc((s->n + 1) * sizeof *now.points) };
     int rc = now.points ? choose(s, &now) : sd_no_memory();
@@ -455,13 +459,13 @@ static int fit_subject(const struct subject *s, struct sd_scaled *out)
 }
 
 static int scale(const struct sd_scaling_times *g, struct subject *s,
-                 struct sd_scaled *out)
+                 struct sd_scaling_row *out)
 {
-    *out =
-        (struct sd_scaled){ .site.at = s->function,
-                            .through = SD_NO_SITE,
-                            .is_library = sd_site_is_library(&g->p->sites[s->function]),
-                            .total_ns = g->total_of[s->function] };
+    *out = (struct sd_scaling_row){ .site.at = s->function,
+                                    .through = SD_NO_SITE,
+                                    .is_library =
+                                        sd_site_is_library(&g->p->sites[s->function]),
+                                    .total_ns = g->total_of[s->function] };
     for (size_t i = 0; i < s->n; i++)
         out->calls += (uint64_t)g->counts[s->signatures[i].site];
     out->share = g->whole > 0 ? (double)out->total_ns / (double)g->whole : 0;
@@ -474,7 +478,7 @@ static int scale(const struct sd_scaling_times *g, struct subject *s,
 /* --- All of them */
 
 /* The program's own come first: who asks can change these. */
-static int rank(const struct sd_scaled *f)
+static int rank(const struct sd_scaling_row *f)
 {
     int interest = f->is_flagged ? 0 : f->total.answer == SD_GROWTH_FITTED ? 1 : 2;
 
@@ -483,7 +487,7 @@ static int rank(const struct sd_scaled *f)
 
 static int by_interest(const void *a, const void *b)
 {
-    const struct sd_scaled *f = a, *g = b;
+    const struct sd_scaling_row *f = a, *g = b;
 
     if (rank(f) != rank(g))
         return rank(f) - rank(g);
@@ -579,7 +583,7 @@ static int scale_all(const struct sd_scaling_times *g, struct signature *list, s
 
 static int by_time(const void *a, const void *b)
 {
-    const struct sd_scaled_import *i = a, *k = b;
+    const struct sd_scaling_import *i = a, *k = b;
 
     return i->ns > k->ns ? -1 : i->ns < k->ns ? 1 : strcmp(i->name, k->name);
 }
@@ -595,7 +599,7 @@ static int list_imports(const struct sd_scaling_times *g, struct sd_scaling *out
         if (!name)
             return sd_no_memory();
         if (g->import_ns[i] > 0)
-            out->imports[out->n_imports++] = (struct sd_scaled_import){
+            out->imports[out->n_imports++] = (struct sd_scaling_import){
                 name, row->importer, g->import_ns[i],
                 g->whole > 0 ? (double)g->import_ns[i] / (double)g->whole : 0
             };
@@ -613,11 +617,10 @@ static int make(struct sd_scaling_times *g, bool has_sizes, struct sd_scaling *o
     int rc = list ? 0 : sd_no_memory();
 
     if (rc == 0 && n == 0 && !has_sizes)
-        rc =
-            sd_fail(SD_EABSENT,
-                    "no argument has a size (a length, a shape, an integer from 1 on), "
-                    "or sizes were not recorded; they are with: sonde calls "
-                    "--scaling");
+        rc = sd_fail(
+            SD_EABSENT,
+            "no argument has a size (a length, a shape, an integer from 1 on), or "
+            "sizes were not recorded; record them with: sonde calls --scaling");
     if (rc == 0) {
         out->functions = sd_arena_alloc(&out->arena, (n + 1) * sizeof *out->functions);
         rc = out->functions ? scale_all(g, list, n, out) : sd_no_memory();
@@ -632,20 +635,20 @@ static int make(struct sd_scaling_times *g, bool has_sizes, struct sd_scaling *o
     return rc;
 }
 
-int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
+int sd_scaling_make(const struct sd_profile *p, const struct sd_stacks_request *request,
                     struct sd_scaling *out)
 {
     struct sd_scaling_times g = { .p = p };
     int rc;
 
-    *out =
-        (struct sd_scaling){ .is_cpu = wish->is_cpu, .is_mine = wish->choice.is_mine };
-    if (p->calls.n == 0 && !wish->has_sizes)
-        return sd_fail(SD_EABSENT, "no calls were traced; growth is seen in what is "
-                                   "recorded with: sonde calls --scaling");
-    rc = sd_scaling_times_make(&g, wish);
+    *out = (struct sd_scaling){ .is_cpu = request->is_cpu,
+                                .is_mine = request->choice.is_mine };
+    if (!sd_profile_has(p, SD_CALLS) && !request->has_sizes)
+        return sd_fail(SD_EABSENT, "no calls were traced; record them with: sonde "
+                                   "calls --scaling");
+    rc = sd_scaling_times_make(&g, request);
     if (rc == 0)
-        rc = make(&g, wish->has_sizes, out);
+        rc = make(&g, request->has_sizes, out);
     sd_scaling_times_release(&g);
     if (rc < 0)
         sd_scaling_release(out);

@@ -60,12 +60,13 @@ static int64_t value(const struct sd_stack_totals *t, uint32_t metric, size_t i)
     return metric == NONE ? 0 : t->values[metric][i];
 }
 
-static int read_times(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
+static int read_times(struct sd_scaling_times *g,
+                      const struct sd_stacks_request *request)
 {
-    const struct sd_stack_totals *t = &g->p->calls;
+    const struct sd_stack_totals *t = &g->p->evidence[SD_CALLS].stacks;
     uint32_t starts = sd_totals_metric(g->p, t, "starts");
-    uint32_t time = sd_totals_metric(g->p, t, wish->is_cpu ? "cpu_time" : "time");
-    uint32_t cost = wish->is_raw ? sd_totals_metric(g->p, t, "tracing") : NONE;
+    uint32_t time = sd_totals_metric(g->p, t, request->is_cpu ? "cpu_time" : "time");
+    uint32_t cost = request->is_raw ? sd_totals_metric(g->p, t, "tracing") : NONE;
 
     if (time == NONE && t->n > 0)
         return sd_fail(SD_EABSENT,
@@ -75,7 +76,7 @@ static int read_times(struct sd_scaling_times *g, const struct sd_traced_wish *w
         uint32_t at = t->items[i].stack.at;
         int64_t ns = sd_sum_i64(value(t, time, i), value(t, cost, i));
 
-        if (at == NONE || !sd_sample_is_chosen(&wish->choice, &t->items[i]))
+        if (at == NONE || !sd_sample_is_chosen(&request->choice, &t->items[i]))
             continue;
         g->own[at] = sd_sum_i64(g->own[at], ns);
         g->starts[at] = sd_sum_i64(g->starts[at], value(t, starts, i));
@@ -223,93 +224,98 @@ static int sum_functions(struct sd_scaling_times *g)
 /* Imports are rows of their own, and Sonde's start is none: by the path, as far as that
  * is known, and here by the function. */
 static bool counts_beyond(const struct sd_scaling_times *g,
-                          const struct sd_traced_wish *wish,
+                          const struct sd_stacks_request *request,
                           const struct sd_pair_total *pair)
 {
     const struct sd_site *s = &g->p->sites[sd_scaling_function_of(g->p, pair->callee)];
     enum sd_import_part part =
         s->is_native ? SD_IMPORT_NO_PART : sd_import_part_of(s->name, s->file);
 
-    if (wish->choice.has_track && pair->track != wish->choice.track.at)
+    if (request->choice.has_track && pair->track != request->choice.track.at)
         return false;
     return part == SD_IMPORT_NO_PART || (!g->import_ns && part != SD_IMPORT_STARTUP);
 }
 
 static int64_t time_of(const struct sd_pair_total *pair,
-                       const struct sd_traced_wish *wish, enum sd_pair_value clock,
-                       enum sd_pair_value cpu, enum sd_pair_value tracing)
+                       const struct sd_stacks_request *request,
+                       enum sd_pair_value clock, enum sd_pair_value cpu,
+                       enum sd_pair_value tracing)
 {
-    return sd_sum_i64(pair->values[wish->is_cpu ? cpu : clock],
-                      wish->is_raw ? pair->values[tracing] : 0);
+    return sd_sum_i64(pair->values[request->is_cpu ? cpu : clock],
+                      request->is_raw ? pair->values[tracing] : 0);
 }
 
 /* The time with all it called is known of calls that were not made below the same
  * signature, and so stands for that part of the calls. */
-static void add_signature(struct sd_scaling_times *g, const struct sd_traced_wish *wish,
+static void add_signature(struct sd_scaling_times *g,
+                          const struct sd_stacks_request *request,
                           const struct sd_pair_total *pair)
 {
     const int64_t *v = pair->values;
     double outermost = v[SD_PAIR_CALLS] > 0 && v[SD_PAIR_PRIMITIVE] < v[SD_PAIR_CALLS]
                            ? (double)v[SD_PAIR_PRIMITIVE] / (double)v[SD_PAIR_CALLS]
                            : 1;
-    int64_t own = time_of(pair, wish, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING);
+    int64_t own = time_of(pair, request, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING);
     uint32_t at = pair->callee;
 
     g->sums[at] =
-        sd_sum_i64(g->sums[at], time_of(pair, wish, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
+        sd_sum_i64(g->sums[at], time_of(pair, request, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
                                         SD_PAIR_TOTAL_TRACING));
     g->own_sums[at] = sd_sum_i64(g->own_sums[at], (int64_t)((double)own * outermost));
     g->counts[at] = sd_sum_i64(g->counts[at],
                                (int64_t)((double)v[SD_PAIR_STARTS] * outermost + 0.5));
 }
 
-static int add_function(struct sd_scaling_times *g, const struct sd_traced_wish *wish,
+static int add_function(struct sd_scaling_times *g,
+                        const struct sd_stacks_request *request,
                         const struct sd_pair_total *pair)
 {
     int64_t *total = &g->total_of[pair->callee];
     uint32_t edge;
     int rc;
 
-    *total = sd_sum_i64(*total, time_of(pair, wish, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
+    *total = sd_sum_i64(*total, time_of(pair, request, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
                                         SD_PAIR_TOTAL_TRACING));
     if (pair->caller == NONE)
         return 0;
     rc = add_edge(g, pair->caller, pair->callee, &edge);
     if (rc == 0)
         g->spent[edge] = sd_sum_i64(
-            g->spent[edge], time_of(pair, wish, SD_PAIR_PAIR_TOTAL,
+            g->spent[edge], time_of(pair, request, SD_PAIR_PAIR_TOTAL,
                                     SD_PAIR_CPU_PAIR_TOTAL, SD_PAIR_PAIR_TRACING));
     return rc;
 }
 
-static int add_beyond(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
+static int add_beyond(struct sd_scaling_times *g,
+                      const struct sd_stacks_request *request)
 {
     const struct sd_pair_totals *pairs = &g->p->pairs, *wholes = &g->p->whole_pairs;
     int rc = 0;
 
     for (size_t i = 0; i < pairs->n; i++)
-        if (counts_beyond(g, wish, &pairs->items[i]))
-            add_signature(g, wish, &pairs->items[i]);
+        if (counts_beyond(g, request, &pairs->items[i]))
+            add_signature(g, request, &pairs->items[i]);
     for (size_t i = 0; i < wholes->n && rc == 0; i++)
-        if (counts_beyond(g, wish, &wholes->items[i]))
-            rc = add_function(g, wish, &wholes->items[i]);
+        if (counts_beyond(g, request, &wholes->items[i]))
+            rc = add_function(g, request, &wholes->items[i]);
     return rc;
 }
 
-int sd_scaling_times_make(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
+int sd_scaling_times_make(struct sd_scaling_times *g,
+                          const struct sd_stacks_request *request)
 {
     int rc = make_room(g);
 
     if (rc == 0)
-        rc = read_times(g, wish);
+        rc = read_times(g, request);
     if (rc < 0)
         return rc;
     sum_up(g);
-    if (wish->choice.folds_imports && !wish->choice.is_mine)
+    if (request->choice.folds_imports && !request->choice.is_mine)
         rc = sum_imports(g);
     if (rc == 0)
         rc = sum_signatures(g);
     if (rc == 0)
         rc = sum_functions(g);
-    return rc < 0 ? rc : add_beyond(g, wish);
+    return rc < 0 ? rc : add_beyond(g, request);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_SCALING_TIMES_H
-#define SD_ANALYSE_SCALING_TIMES_H
-/* scaling_times: what was traced, summed up by signature, by function, and by pairs of
+#ifndef SD_ANALYSE_GROWTH_SCALING_TIMES_H
+#define SD_ANALYSE_GROWTH_SCALING_TIMES_H
+/* scaling_times: adds up traced calls by signature, by function, and by pairs of
  * functions of which one calls the other (scaling.h). */
-#include "analyse/traced.h"
+#include "analyse/stacks/call_counts.h"
 #include "base/table.h"
 
 struct sd_scaling_times { /* all zero but `p` is a released one */
@@ -24,7 +24,7 @@ struct sd_scaling_times { /* all zero but `p` is a released one */
 
 /* 0, SD_EABSENT where no such time was measured, SD_ENOMEM; released in any case. */
 int sd_scaling_times_make(struct sd_scaling_times *g,
-                          const struct sd_traced_wish *wish);
+                          const struct sd_stacks_request *request);
 void sd_scaling_times_release(struct sd_scaling_times *g);
 /* The function of a site, which may be one of its signatures. */
 uint32_t sd_scaling_function_of(const struct sd_profile *p, uint32_t site);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* scaling_views: growth as tables and as a picture. */
+/* scaling_views: shows growth as tables and as a plot. */
 #include <math.h>
 #include <string.h>
 
 #include "analyse/growth/scaling.h"
+#include "analyse/views.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 enum { NONE = UINT32_MAX, CURVE_POINTS = 48 };
+static const char SCALING[] = "scaling";
+static const char OF_CPU_TIME[] = "Growth of CPU time with the size of arguments";
 #define LARGER 10.0 /* the curve is drawn to ten times the largest size */
 
 /* --- Words */
@@ -31,7 +34,7 @@ static const char *put_size(char out[SD_TEXT_MAX], double n)
 }
 
 /* Is this size one that nobody need have seen? */
-static const char *mark_of(const struct sd_scaled *f, double n)
+static const char *mark_of(const struct sd_scaling_row *f, double n)
 {
     const char *mark = "";
 
@@ -46,7 +49,7 @@ static const char *mark_of(const struct sd_scaled *f, double n)
 }
 
 /* "1 to ~3,072" */
-static const char *range_of(struct sd_arena *a, const struct sd_scaled *f)
+static const char *range_of(struct sd_arena *a, const struct sd_scaling_row *f)
 {
     double from = f->total.from, to = f->total.to;
     char texts[2][SD_TEXT_MAX];
@@ -74,7 +77,7 @@ static const char *where_of(struct sd_arena *a, const struct sd_site *s)
 }
 
 /* "" unless it is flagged. */
-static const char *flag_of(const struct sd_scaled *f)
+static const char *flag_of(const struct sd_scaling_row *f)
 {
     if (!f->is_flagged)
         return "";
@@ -203,7 +206,8 @@ static bool has_exponent(const struct sd_growth *g)
     return sd_growth_only(g) != SD_GROWTH_EXPONENTIAL && !g->is_thin;
 }
 
-static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_scaled *f)
+static void put_numbers(struct sd_view_table *t, size_t row,
+                        const struct sd_scaling_row *f)
 {
     const struct sd_growth *g = &f->total;
 
@@ -228,7 +232,7 @@ static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_sca
 }
 
 static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
-                      const struct sd_profile *p, const struct sd_scaled *f)
+                      const struct sd_profile *p, const struct sd_scaling_row *f)
 {
     const char *through = f->through.at == NONE ? "" : p->sites[f->through.at].name;
     int rc;
@@ -244,7 +248,7 @@ static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
     return rc < 0 ? rc : put_text(t, row, S_OWN_GROWTH, words_of(&v->arena, &f->own));
 }
 
-static int64_t n_rounded(const struct sd_scaled *f)
+static int64_t n_rounded(const struct sd_scaling_row *f)
 {
     int64_t n = 0;
 
@@ -254,7 +258,7 @@ static int64_t n_rounded(const struct sd_scaled *f)
 }
 
 static int put_sizes(struct sd_view *v, struct sd_view_table *t, size_t row,
-                     const struct sd_scaled *f)
+                     const struct sd_scaling_row *f)
 {
     const struct sd_growth *g = &f->total;
     const char *argument = f->argument ? f->argument : "";
@@ -276,7 +280,7 @@ static int put_sizes(struct sd_view *v, struct sd_view_table *t, size_t row,
 }
 
 static int put_function(struct sd_view *v, struct sd_view_table *t, size_t row,
-                        const struct sd_profile *p, const struct sd_scaled *f)
+                        const struct sd_profile *p, const struct sd_scaling_row *f)
 {
     int rc = put_place(v, t, row, &p->sites[f->site.at]);
 
@@ -289,7 +293,8 @@ static int put_function(struct sd_view *v, struct sd_view_table *t, size_t row,
 
 /* It has no size to grow with. */
 static int put_import(struct sd_view *v, struct sd_view_table *t, size_t row,
-                      const struct sd_profile *p, const struct sd_scaled_import *import)
+                      const struct sd_profile *p,
+                      const struct sd_scaling_import *import)
 {
     struct sd_site site = { .name = "" };
 
@@ -349,12 +354,11 @@ static int add_functions(const struct sd_profile *p, const struct sd_scaling *s,
                          struct sd_view *v)
 {
     struct sd_view_table *t =
-        sd_view_add(v, "scaling",
-                    s->is_cpu ? "Growth of CPU time with the size of arguments"
-                              : "Growth of time with the size of arguments",
-                    function_columns, S_COLUMNS, s->n + s->n_imports);
+        sd_views_add(v, SCALING, function_columns, S_COLUMNS, s->n + s->n_imports);
     int rc = t ? put_note(v, t, p, s) : SD_ENOMEM;
 
+    if (t && s->is_cpu)
+        t->title = OF_CPU_TIME;
     for (size_t i = 0; i < s->n && rc == 0; i++)
         rc = put_function(v, t, i, p, &s->functions[i]);
     for (size_t i = 0; i < s->n_imports && rc == 0; i++)
@@ -399,7 +403,7 @@ static size_t count_points(const struct sd_scaling *s)
 }
 
 static int put_points(struct sd_view *v, struct sd_view_table *t, size_t *row,
-                      const struct sd_profile *p, const struct sd_scaled *f)
+                      const struct sd_profile *p, const struct sd_scaling_row *f)
 {
     const struct sd_site *site = &p->sites[f->site.at];
     const char *name = sd_arena_string(&v->arena, site->name, strlen(site->name));
@@ -432,8 +436,8 @@ static int put_points(struct sd_view *v, struct sd_view_table *t, size_t *row,
 static int add_points(const struct sd_profile *p, const struct sd_scaling *s,
                       struct sd_view *v)
 {
-    struct sd_view_table *t = sd_view_add(v, "scaling_points", "Time by size",
-                                          point_columns, P_COLUMNS, count_points(s));
+    struct sd_view_table *t =
+        sd_views_add(v, "scaling_points", point_columns, P_COLUMNS, count_points(s));
     size_t row = 0;
     int rc = t ? 0 : SD_ENOMEM;
 
@@ -444,16 +448,15 @@ static int add_points(const struct sd_profile *p, const struct sd_scaling *s,
 
 int sd_scaling_no_functions(struct sd_view *v)
 {
-    return sd_view_add(v, "scaling", "Growth", function_columns, S_COLUMNS, 0)
-               ? 0
-               : SD_ENOMEM;
+    return sd_views_add(v, SCALING, function_columns, S_COLUMNS, 0) ? 0 : SD_ENOMEM;
 }
 
-int sd_scaling_tables(const struct sd_profile *p, const struct sd_traced_wish *wish,
+int sd_scaling_tables(const struct sd_profile *p,
+                      const struct sd_stacks_request *request,
                       enum sd_scaling_tables_flags which, struct sd_view *v)
 {
     struct sd_scaling s;
-    int rc = sd_scaling_make(p, wish, &s);
+    int rc = sd_scaling_make(p, request, &s);
 
     if (rc < 0)
         return rc;
@@ -468,7 +471,7 @@ int sd_scaling_tables(const struct sd_profile *p, const struct sd_traced_wish *w
 /* --- The picture */
 
 /* 1, 0 or negative. */
-static int is_drawn(const struct sd_profile *p, const struct sd_scaled *f,
+static int is_drawn(const struct sd_profile *p, const struct sd_scaling_row *f,
                     const struct sd_matcher *match, bool has_flagged)
 {
     const struct sd_site *s = &p->sites[f->site.at];
@@ -482,7 +485,7 @@ static int is_drawn(const struct sd_profile *p, const struct sd_scaled *f,
     return rc != 0 ? rc : sd_matcher_find(match, s->file);
 }
 
-static int put_curve(struct sd_arena *a, const struct sd_scaled *f,
+static int put_curve(struct sd_arena *a, const struct sd_scaling_row *f,
                      struct sd_growth_panel *out)
 {
     double from = f->total.from, to = f->total.to;
@@ -507,7 +510,7 @@ static int put_curve(struct sd_arena *a, const struct sd_scaled *f,
     return 0;
 }
 
-static int make_panel(const struct sd_profile *p, const struct sd_scaled *f,
+static int make_panel(const struct sd_profile *p, const struct sd_scaling_row *f,
                       struct sd_arena *a, struct sd_growth_panel *out)
 {
     const struct sd_site *s = &p->sites[f->site.at];
@@ -559,12 +562,13 @@ static int make_panels(const struct sd_profile *p, const struct sd_scaling *s,
         out->note = sd_arena_printf(a, "%zu more; --match chooses", n_more);
     if (rc == 0 && out->n_panels == 0)
         return sd_fail(SD_EABSENT,
-                       "no such function was called with enough sizes to draw how its "
-                       "time grows");
+                       "%s was called with enough different sizes to draw its growth",
+                       match ? "none of the chosen functions" : "no function");
     return rc < 0 || !n_more || out->note ? rc : sd_no_memory();
 }
 
-int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *wish,
+int sd_scaling_picture(const struct sd_profile *p,
+                       const struct sd_stacks_request *request,
                        const struct sd_matcher *match, struct sd_arena *a,
                        struct sd_view_growth *out)
 {
@@ -572,11 +576,12 @@ int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *
     int rc;
 
     *out = (struct sd_view_growth){
-        .title = wish->is_cpu ? "Growth of CPU time with the size of arguments"
-                              : "Growth of time with the size of arguments",
-        .quantity = wish->is_cpu ? "CPU time of a call" : "time of a call",
+        .title = request->is_cpu
+                     ? OF_CPU_TIME
+                     : sd_view_named(SD_OF_PROFILE, SCALING, sizeof SCALING - 1)->title,
+        .quantity = request->is_cpu ? "CPU time of a call" : "time of a call",
     };
-    rc = sd_scaling_make(p, wish, &s);
+    rc = sd_scaling_make(p, request, &s);
     if (rc == 0) {
         rc = make_panels(p, &s, match, a, out);
         sd_scaling_release(&s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_by_layer: tools that look at modules: metinor, THOP, ptflops' older half,
- * torchinfo.  Each knows some types, and every other is 0 to it. */
+/* model_by_layer: counts as tools do that look at modules: metinor, THOP, ptflops'
+ * older half, torchinfo.  Each knows some types, and every other is 0 to it. */
 #include "analyse/model/model_modes.h"
 
 #include <stdio.h>
@@ -191,12 +191,12 @@ static int64_t thop_softmax(const struct sd_model *m, uint32_t layer,
                             const struct sd_layer_call *c)
 {
     const struct sd_operand *in = sd_call_in(c);
-    int64_t at = sd_layer_number(m, layer, "dim", 0, -1), n;
+    uint32_t at;
+    int64_t n;
 
-    if (!in || in->dims.n == 0)
+    if (!in || !sd_axis_find(sd_layer_number(m, layer, "dim", 0, -1), in->dims.n, &at))
         return 0;
-    at = at < 0 ? at + (int64_t)in->dims.n : at;
-    n = at >= 0 && at < in->dims.n ? in->dims.d[at] : 0;
+    n = in->dims.d[at];
     return n > 0 ? sd_times(sd_call_in_elements(c) / n, sd_times(3, n) - 1) : 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_by_op: tools that put a price on operators: fvcore, ptflops' newer half. */
+/* model_by_op: counts as tools do that look at operators: fvcore, ptflops' newer
+ * half. */
 #include "analyse/model/model_modes.h"
 
 #include <string.h>

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyse/views.h"
+
 /* --- The columns there are */
 
 enum column {
@@ -67,7 +69,7 @@ static struct sd_cell shapes_cell(const struct sd_model_line *r, bool is_output)
                                    : sd_operands_text(r->arena, call->in, call->n_in));
 }
 
-static const char *rule_word(enum sd_op_known known)
+static const char *rule_word(enum sd_op_coverage known)
 {
     switch (known) {
     case SD_OP_UNKNOWN:
@@ -84,9 +86,9 @@ static struct sd_cell rate_cell(const struct sd_model_line *r, bool is_share)
 {
     double rate = sd_model_rate(r->sum);
 
-    if (rate <= 0 || (is_share && r->wish->peak_flops <= 0))
+    if (rate <= 0 || (is_share && r->request->peak_flops <= 0))
         return sd_cell_maybe(NULL);
-    return is_share ? sd_cell_real(SD_CELL_PERCENT, 100 * rate / r->wish->peak_flops)
+    return is_share ? sd_cell_real(SD_CELL_PERCENT, 100 * rate / r->request->peak_flops)
                     : sd_cell_real(SD_CELL_REAL, rate / 1e9);
 }
 
@@ -134,7 +136,8 @@ static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
     case BACKWARD_MACS:
         return sd_cell_number(SD_CELL_COUNT, s->backward_macs);
     case SHARE:
-        return sd_cell_real(SD_CELL_PERCENT, share_of(r->costs, s, r->wish->metric));
+        return sd_cell_real(SD_CELL_PERCENT,
+                            share_of(r->costs, s, r->request->model_metric));
     case ADDED_UP:
         break; /* known when the rows are in order */
     case MEM_READ:
@@ -211,8 +214,8 @@ static const struct {
 #undef LIST
 };
 
-static bool applies(const struct sd_model_costs *c,
-                    const struct sd_model_tables_wish *w, enum column k)
+static bool applies(const struct sd_model_costs *c, const struct sd_view_request *w,
+                    enum column k)
 {
     const struct sd_model_sum *t = &c->total;
 
@@ -261,9 +264,8 @@ static bool is_dull(const struct sd_model_costs *c, enum column k)
     return true;
 }
 
-void sd_model_columns(const struct sd_model_costs *c,
-                      const struct sd_model_tables_wish *w, enum sd_model_columns_of of,
-                      struct sd_model_columns *to)
+void sd_model_columns(const struct sd_model_costs *c, const struct sd_view_request *w,
+                      enum sd_model_columns_of of, struct sd_model_columns *to)
 {
     to->n = 0;
     to->first = lists[of].first;
@@ -279,7 +281,7 @@ void sd_model_columns(const struct sd_model_costs *c,
 
 struct sd_view_table *sd_model_columns_add(const struct sd_model_columns *from,
                                            struct sd_view *v, const char *name,
-                                           const char *title, size_t n_rows)
+                                           size_t n_rows)
 {
     struct sd_column columns[N_COLUMNS];
 
@@ -288,7 +290,7 @@ struct sd_view_table *sd_model_columns_add(const struct sd_model_columns *from,
         columns[i].is_hidden_in_text |= from->is_dull[i];
     }
     columns[0].name = from->first;
-    return sd_view_add(v, name, title, columns, from->n, n_rows);
+    return sd_views_add(v, name, columns, from->n, n_rows);
 }
 
 void sd_model_columns_fill(const struct sd_model_columns *columns,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/model/model_modes.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"
@@ -54,16 +55,14 @@ static void add(struct sd_model_sum *to, const struct sd_model_sum *s)
     to->n_layers += s->n_layers;
 }
 
-static bool is_beyond(const int64_t *sums, size_t n)
+const char *sd_sums_beyond(const int64_t *sums, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (sums[i] == INT64_MAX)
-            return true;
-    return false;
+            return "some sums need more than 64 bits: 9,223,372,036,854,775,807 means "
+                   "that or more";
+    return NULL;
 }
-
-static const char beyond[] = "beyond 64 bits: where 9,223,372,036,854,775,807 stands, "
-                             "it is at least that";
 
 const char *sd_model_beyond(const struct sd_model_costs *costs)
 {
@@ -76,16 +75,7 @@ const char *sd_model_beyond(const struct sd_model_costs *costs)
         t->activation_bytes,
     };
 
-    return is_beyond(sums, sizeof sums / sizeof *sums) ? beyond : NULL;
-}
-
-const char *sd_model_fit_beyond(const struct sd_model_fit *fit)
-{
-    const int64_t sums[] = { fit->parameter_bytes,  fit->buffer_bytes,
-                             fit->gradient_bytes,   fit->optimizer_bytes,
-                             fit->activation_bytes, fit->total_bytes };
-
-    return is_beyond(sums, sizeof sums / sizeof *sums) ? beyond : NULL;
+    return sd_sums_beyond(sums, sizeof sums / sizeof *sums);
 }
 
 /* --- What each layer has of its own */
@@ -189,15 +179,16 @@ static bool *find_inside(const struct sd_model *m, uint32_t outer)
 {
     bool *is_inside = sd_zalloc(m->n_layers * sizeof *is_inside);
 
+    sd_assert(outer < m->n_layers);
     for (size_t i = outer; is_inside && i < m->n_layers; i++)
         is_inside[i] = i == outer || is_inside[m->layers[i].parent];
     return is_inside;
 }
 
-static int named(struct naming *n, struct sd_model_named **list, size_t *n_list,
-                 uint32_t name, struct sd_model_named **found)
+static int named(struct naming *n, struct sd_model_group **list, size_t *n_list,
+                 uint32_t name, struct sd_model_group **found)
 {
-    struct sd_model_named *grown;
+    struct sd_model_group *grown;
     uint64_t at;
     int rc;
 
@@ -213,7 +204,8 @@ static int named(struct naming *n, struct sd_model_named **list, size_t *n_list,
     if (rc < 0)
         return rc;
     *found = &grown[(*n_list)++];
-    **found = (struct sd_model_named){ name, SD_OP_COUNTED, nothing() };
+    sd_assert(*n_list <= n->cap);
+    **found = (struct sd_model_group){ name, SD_OP_COUNTED, nothing() };
     return 0;
 }
 
@@ -221,11 +213,12 @@ static int add_op(struct naming *n, const struct sd_mode *mode,
                   const struct sd_model_op *op)
 {
     struct sd_model_costs *costs = n->costs;
-    struct sd_model_named *by_name;
+    struct sd_model_group *by_name;
     struct sd_cost cost = sd_op_cost(costs->model, op);
     struct sd_model_sum s = sum_of(costs->model, mode, op, cost);
     int rc;
 
+    sd_assert(op->layer < costs->model->n_layers);
     add(&costs->own[op->layer], &s);
     if (!n->is_inside[op->layer])
         return 0;
@@ -422,12 +415,13 @@ static int add_rows(struct sd_model_costs *costs)
         mark_whole(costs, is_whole);
     for (size_t i = 0; i < costs->model->n_layers && rc == 0; i++) {
         uint32_t layer = order[i];
-        struct sd_model_named *type;
+        struct sd_model_group *type;
 
         if (!is_row(costs, layer) && !is_whole[layer])
             continue;
         costs->rows[costs->n_rows++] =
             (struct sd_model_row){ layer, costs->own[layer] };
+        sd_assert(costs->n_rows <= costs->model->n_layers);
         rc = named(&types, &costs->types, &costs->n_types,
                    costs->model->layers[layer].type, &type);
         if (rc == 0)
@@ -445,6 +439,7 @@ static void set_total(struct sd_model_costs *costs)
 
     costs->total = costs->within[SD_MODEL_ROOT];
     costs->total.n_layers = (uint32_t)costs->n_rows;
+    sd_assert(t->n_unknown <= t->n_ops);
     costs->coverage =
         t->n_ops > 0 ? 1.0 - (double)t->n_unknown / (double)t->n_ops : 1.0;
 }
@@ -468,8 +463,8 @@ static int check_mode(const struct sd_model *m, enum sd_count_mode mode)
         if (m->ops[i].is_backward)
             return sd_fail(
                 SD_EUSAGE,
-                "%s looks at modules alone and has no count of the backward: "
-                "count the forward",
+                "%s counts modules only and cannot count the backward; count the "
+                "forward only",
                 sd_count_mode_name(mode));
     return 0;
 }
@@ -486,6 +481,7 @@ int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
     const struct sd_mode *how = sd_mode_of(mode);
     int rc;
 
+    sd_assert(m->n_layers > 0 && layer < m->n_layers);
     *costs = (struct sd_model_costs){ .model = m, .mode = mode };
     rc = check_mode(m, mode);
     if (rc == 0)

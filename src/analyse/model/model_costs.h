@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_MODEL_H
-#define SD_ANALYSE_MODEL_H
-/* model: what a model costs, layer by layer, type by type, operator by operator.
+#ifndef SD_ANALYSE_MODEL_MODEL_COSTS_H
+#define SD_ANALYSE_MODEL_MODEL_COSTS_H
+/* model_costs: works out what a model costs, layer by layer, type by type, operator by
+ * operator.
  *
  * A row is a leaf layer that was called, or any layer that itself has tensors,
  * operators that cost or operators without a rule; so the shares of the rows in
@@ -59,9 +60,9 @@ struct sd_model_row {
     struct sd_model_sum sum;
 };
 
-struct sd_model_named {     /* of a type of layers, or an operator */
-    uint32_t name;          /* in model->strings */
-    enum sd_op_known known; /* of an operator: UNKNOWN when any call was */
+struct sd_model_group {        /* of a type of layers, or an operator */
+    uint32_t name;             /* in model->strings */
+    enum sd_op_coverage known; /* of an operator: UNKNOWN when any call was */
     struct sd_model_sum sum;
 };
 
@@ -72,9 +73,9 @@ struct sd_model_costs {
     size_t n_rows;
     struct sd_model_sum *own;    /* of each place in model->layers: its own */
     struct sd_model_sum *within; /* the same with all layers in it: for trees */
-    struct sd_model_named *types;
+    struct sd_model_group *types;
     size_t n_types;
-    struct sd_model_named *operators; /* in the order of first calls */
+    struct sd_model_group *operators; /* in the order of first calls */
     size_t n_operators;
     struct sd_model_sum total;
     double coverage; /* calls of operators that have a rule, of all; 1 when there were
@@ -93,6 +94,8 @@ void sd_model_costs_release(struct sd_model_costs *costs);
 /* A sentence where a sum stopped at the largest number that there is room for, which is
  * to be shown wherever its numbers are; else NULL. */
 const char *sd_model_beyond(const struct sd_model_costs *costs);
+/* The same sentence, where one of these stopped there. */
+const char *sd_sums_beyond(const int64_t *sums, size_t n);
 
 /* --- Metrics: the columns that can be sorted by, plotted and shared out. */
 
@@ -117,36 +120,4 @@ enum sd_model_direction { SD_MODEL_LARGEST_FIRST, SD_MODEL_SMALLEST_FIRST };
  * for n_rows. */
 void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
                     enum sd_model_direction direction, uint32_t *order);
-
-/* --- Does training fit? */
-
-enum sd_optimizer {
-#define OPTIMIZER(name, word, n_states, state_bytes) SD_OPTIMIZER_##name,
-#include "analyse/model/optimizers.def"
-#undef OPTIMIZER
-    SD_OPTIMIZERS
-};
-int sd_optimizer_named(const char *word, enum sd_optimizer *o); /* 0 or SD_EUSAGE */
-const char *sd_optimizer_word(enum sd_optimizer o);
-
-struct sd_model_fit {
-    int64_t parameter_bytes, buffer_bytes;
-    int64_t gradient_bytes;   /* of the parameters that are trained */
-    int64_t optimizer_bytes;  /* its states */
-    int64_t activation_bytes; /* of the batch that is asked for */
-    int64_t total_bytes;
-    int64_t
-        largest_batch; /* that fits into `available`; 0: not even one; -1: unbounded */
-    bool activations_measured; /* else summed up from what operators wrote */
-    bool growth_measured; /* with twice the batch; else all grows as the batch does */
-};
-
-/* For `batch` samples, 0 for as many as were profiled: these are the fact "batch", or
- * the first axis of the model's input.  Parameters of which it is not known whether
- * they are trained (those of files) are.  available_bytes 0: not asked. */
-void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimizer,
-                  int64_t batch, int64_t available_bytes, struct sd_model_fit *fit);
-const char *
-sd_model_fit_growth(const struct sd_model_fit *fit); /* "measured", "assumed" */
-const char *sd_model_fit_beyond(const struct sd_model_fit *fit); /* the same of these */
 #endif

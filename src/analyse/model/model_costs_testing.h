@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_MODEL_TESTING_H
-#define SD_ANALYSE_MODEL_TESTING_H
-/* model_testing: models written down layer by layer, as torch's dispatcher shows them,
- * so that formulas can be tested against published integers without torch. */
+#ifndef SD_ANALYSE_MODEL_MODEL_COSTS_TESTING_H
+#define SD_ANALYSE_MODEL_MODEL_COSTS_TESTING_H
+/* model_costs_testing: models written down layer by layer, as torch's dispatcher shows
+ * them, so that formulas can be tested against published integers without torch. */
 #include "profile/model/model.h"
 
 /* A picture on its way through a net. */

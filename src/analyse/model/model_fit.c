@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_fit: how much memory training takes.
- *
- * Parameters, buffers, a gradient for each trainable parameter, the optimizer's states,
- * and what the forward keeps for the backward.  A second count with twice the batch
- * tells how much of that grows with it; without one all of it is taken to.  What the
- * framework's allocator keeps in hand and the scratch memory of kernels come on top. */
-#include "analyse/model/model_costs.h"
+#include "analyse/model/model_fit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +32,7 @@ int sd_optimizer_named(const char *word, enum sd_optimizer *o)
             *o = (enum sd_optimizer)i;
             return 0;
         }
-    return sd_fail(SD_EUSAGE, "there is no optimizer named '%s': there are %s", word,
+    return sd_fail(SD_EUSAGE, "there is no optimizer '%s'; the optimizers are %s", word,
                    all_words + 2);
 }
 
@@ -175,4 +169,13 @@ void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimize
 const char *sd_model_fit_growth(const struct sd_model_fit *fit)
 {
     return fit->growth_measured ? "measured" : "assumed";
+}
+
+const char *sd_model_fit_beyond(const struct sd_model_fit *fit)
+{
+    const int64_t sums[] = { fit->parameter_bytes,  fit->buffer_bytes,
+                             fit->gradient_bytes,   fit->optimizer_bytes,
+                             fit->activation_bytes, fit->total_bytes };
+
+    return sd_sums_beyond(sums, sizeof sums / sizeof *sums);
 }

@@ -35,14 +35,14 @@ static int no_such_type(const struct sd_model_costs *c, const char *type)
     for (size_t i = 0; i < c->n_types; i++)
         sd_buf_printf(&there, "%s%s", i ? ", " : "",
                       sd_model_text(c->model, c->types[i].name));
-    rc = sd_fail(SD_EUSAGE, "no layer is a %s; there are: %s", type,
+    rc = sd_fail(SD_EUSAGE, "no layer has the type %s; the types are %s", type,
                  sd_buf_string(&there));
     sd_buf_release(&there);
     return rc;
 }
 
 int sd_model_table_of_layers(const struct sd_model_costs *c,
-                             const struct sd_model_tables_wish *w, struct sd_view *v)
+                             const struct sd_view_request *w, struct sd_view *v)
 {
     size_t n = count_wanted(c, w->type), at = 0;
     struct sd_view_table *t;
@@ -51,7 +51,7 @@ int sd_model_table_of_layers(const struct sd_model_costs *c,
     if (w->type && n == 0)
         return no_such_type(c, w->type);
     sd_model_columns(c, w, SD_COLUMNS_OF_LAYERS, &columns);
-    t = sd_model_columns_add(&columns, v, "layers", "Layers", n);
+    t = sd_model_columns_add(&columns, v, "layers", n);
     if (!t)
         return sd_no_memory();
     for (size_t i = 0; i < c->n_rows; i++) {
@@ -62,7 +62,7 @@ int sd_model_table_of_layers(const struct sd_model_costs *c,
         sd_model_columns_fill(
             &columns, t, at++,
             &(struct sd_model_line){ .costs = c,
-                                     .wish = w,
+                                     .request = w,
                                      .arena = &v->arena,
                                      .layer = row->layer,
                                      .name = sd_model_layer_name(c->model, row->layer),
@@ -75,7 +75,7 @@ int sd_model_table_of_layers(const struct sd_model_costs *c,
 
 struct walk {
     const struct sd_model_costs *costs;
-    const struct sd_model_tables_wish *wish;
+    const struct sd_view_request *request;
     uint32_t *first, *next; /* child of each layer, and its next sibling; owned */
     uint32_t *order;        /* layers, depth first; owned */
     int32_t *row;           /* of each layer, or -1; owned */
@@ -147,7 +147,7 @@ static void link_children(struct walk *k)
 static void list_in_order(struct walk *k)
 {
     const struct sd_model *m = k->costs->model;
-    uint32_t at = SD_MODEL_ROOT, level = 1, most = k->wish->n_levels;
+    uint32_t at = SD_MODEL_ROOT, level = 1, most = k->request->n_levels;
 
     while (k->n < m->n_layers) {
         k->row[at] = (int32_t)k->n;
@@ -173,8 +173,8 @@ static int put_tree(struct walk *k, struct sd_view *v)
     struct sd_view_table *t;
     struct sd_model_columns columns;
 
-    sd_model_columns(k->costs, k->wish, SD_COLUMNS_OF_LAYERS, &columns);
-    t = sd_model_columns_add(&columns, v, "layers", "Layers", k->n);
+    sd_model_columns(k->costs, k->request, SD_COLUMNS_OF_LAYERS, &columns);
+    t = sd_model_columns_add(&columns, v, "layers", k->n);
     if (!t)
         return sd_no_memory();
     t->parents = sd_arena_alloc(&v->arena, (k->n + 1) * sizeof *t->parents);
@@ -187,7 +187,7 @@ static int put_tree(struct walk *k, struct sd_view *v)
         sd_model_columns_fill(
             &columns, t, i,
             &(struct sd_model_line){ .costs = k->costs,
-                                     .wish = k->wish,
+                                     .request = k->request,
                                      .arena = &v->arena,
                                      .layer = layer,
                                      .name = sd_model_short_name(m, layer),
@@ -197,9 +197,9 @@ static int put_tree(struct walk *k, struct sd_view *v)
 }
 
 int sd_model_table_of_tree(const struct sd_model_costs *c,
-                           const struct sd_model_tables_wish *w, struct sd_view *v)
+                           const struct sd_view_request *w, struct sd_view *v)
 {
-    struct walk k = { .costs = c, .wish = w };
+    struct walk k = { .costs = c, .request = w };
     int rc = walk_init(&k);
 
     if (rc == 0) {

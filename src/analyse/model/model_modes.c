@@ -33,7 +33,7 @@ int sd_count_mode_named(const char *name, enum sd_count_mode *mode)
             *mode = (enum sd_count_mode)i;
             return 0;
         }
-    return sd_fail(SD_EUSAGE, "there is no way to count named '%s': there are %s", name,
+    return sd_fail(SD_EUSAGE, "there is no counting mode '%s'; the modes are %s", name,
                    all_words + 2);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_MODEL_MODES_H
-#define SD_ANALYSE_MODEL_MODES_H
+#ifndef SD_ANALYSE_MODEL_MODEL_MODES_H
+#define SD_ANALYSE_MODEL_MODEL_MODES_H
 /* model_modes: how other tools count.  Some look at operators, as we do, and have their
  * own price for each; others look at modules as they are called, and at nothing between
  * them; one does both. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nets as torch's dispatcher shows them: see model_testing.h. */
+/* Nets as torch's dispatcher shows them: see model_costs_testing.h. */
 #include "analyse/model/model_costs_testing.h"
 
 #include <stdio.h>

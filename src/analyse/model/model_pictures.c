@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_pictures: bars and a map of a model's layers. */
+/* model_pictures: makes bars and a map of a model's layers. */
 #include <string.h>
 
 #include "analyse/model/model_view.h"
@@ -35,9 +35,10 @@ int sd_model_not_measured(enum sd_model_metric k)
                       : k == SD_BY_BACKWARD_TIME  ? "--runtime --backward"
                                                   : "--runtime";
 
-    return sd_fail(SD_EUSAGE,
-                   "%s of this model was not measured: of a program's model %s does it",
-                   sd_model_metric_title(k), how);
+    return sd_fail(
+        SD_EUSAGE,
+        "%s of this model was not measured; for a model of a program %s measures it",
+        sd_model_metric_title(k), how);
 }
 
 /* What all of it has; `mode` (NULL: not told) is how the MACs are counted.  Weights
@@ -59,9 +60,10 @@ static const char *sums_text(const struct sd_model_costs *c, struct sd_arena *a,
 
 struct making {
     const struct sd_model_costs *costs;
-    const struct sd_model_bars_wish *wish;
+    const struct sd_view_request *request;
     struct sd_arena *arena;
     struct sd_view_bars *out;
+    enum sd_model_bars_kind kind;
     double whole;
 };
 
@@ -69,12 +71,12 @@ static void add_bar(struct making *k, const char *name, const char *about,
                     const struct sd_model_sum *sum)
 {
     struct sd_bar *b = &k->out->bars[k->out->n_bars++];
-    double v = amount(sum, k->wish->metric);
+    double v = amount(sum, k->request->model_metric);
 
     *b = (struct sd_bar){ .name = name, .about = about, .values = { v, 0 } };
-    if (k->wish->kind == SD_MODEL_BARS_IMPACT)
+    if (k->kind == SD_MODEL_BARS_IMPACT)
         b->values[0] = k->whole > 0 ? 100 * v / k->whole : 0;
-    if (k->wish->kind == SD_MODEL_BARS_MEMORY) {
+    if (k->kind == SD_MODEL_BARS_MEMORY) {
         b->values[0] = (double)sum->mem_read;
         b->values[1] = (double)sum->mem_write;
     }
@@ -84,11 +86,11 @@ static bool is_bar(const struct making *k, const struct sd_model_row *row)
 {
     const struct sd_model *m = k->costs->model;
 
-    if (k->wish->type &&
-        strcmp(sd_model_text(m, m->layers[row->layer].type), k->wish->type) != 0)
+    if (k->request->type &&
+        strcmp(sd_model_text(m, m->layers[row->layer].type), k->request->type) != 0)
         return false;
-    return k->wish->kind != SD_MODEL_BARS_IMPACT ||
-           sd_model_metric_of(&row->sum, k->wish->metric) > 0;
+    return k->kind != SD_MODEL_BARS_IMPACT ||
+           sd_model_metric_of(&row->sum, k->request->model_metric) > 0;
 }
 
 static int add_layers(struct making *k, bool is_sorted)
@@ -101,7 +103,7 @@ static int add_layers(struct making *k, bool is_sorted)
     for (uint32_t i = 0; i < c->n_rows; i++)
         order[i] = i;
     if (is_sorted)
-        sd_model_order(c, k->wish->metric, SD_MODEL_LARGEST_FIRST, order);
+        sd_model_order(c, k->request->model_metric, SD_MODEL_LARGEST_FIRST, order);
     for (size_t i = 0; i < c->n_rows; i++) {
         const struct sd_model_row *row = &c->rows[order[i]];
 
@@ -125,7 +127,7 @@ static void add_types(struct making *k)
 static int cut(struct making *k)
 {
     struct sd_view_bars *b = k->out;
-    size_t most = k->wish->limit ? k->wish->limit : SD_BARS_MAX;
+    size_t most = k->request->limit ? k->request->limit : SD_BARS_MAX;
     char n[SD_TEXT_MAX];
 
     most = most < SD_BARS_MAX ? most : SD_BARS_MAX;
@@ -139,11 +141,11 @@ static int cut(struct making *k)
 
 static const char *bars_title(struct making *k)
 {
-    const char *what = sd_model_metric_title(k->wish->metric);
+    const char *what = sd_model_metric_title(k->request->model_metric);
     const char *model = sd_model_title(k->costs->model);
-    const char *of = k->wish->type ? k->wish->type : "layers";
+    const char *of = k->request->type ? k->request->type : "layers";
 
-    switch (k->wish->kind) {
+    switch (k->kind) {
     case SD_MODEL_BARS_TOP:
         return sd_arena_printf(k->arena, "%s: the %s with most %s", model, of, what);
     case SD_MODEL_BARS_IMPACT:
@@ -166,11 +168,11 @@ static int set_words(struct making *k)
     b->title = bars_title(k);
     b->subtitle = sums_text(k->costs, k->arena, sd_count_mode_name(k->costs->mode));
     b->n_series = 1;
-    b->series[0] = sd_model_metric_title(k->wish->metric);
-    b->kind = kind_of(k->wish->metric);
-    if (k->wish->kind == SD_MODEL_BARS_IMPACT)
+    b->series[0] = sd_model_metric_title(k->request->model_metric);
+    b->kind = kind_of(k->request->model_metric);
+    if (k->kind == SD_MODEL_BARS_IMPACT)
         b->kind = SD_CELL_PERCENT;
-    if (k->wish->kind == SD_MODEL_BARS_MEMORY) {
+    if (k->kind == SD_MODEL_BARS_MEMORY) {
         b->n_series = 2;
         b->series[0] = "read: inputs and parameters";
         b->series[1] = "written: outputs";
@@ -179,31 +181,34 @@ static int set_words(struct making *k)
     return b->title && b->subtitle ? 0 : sd_no_memory();
 }
 
-int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wish *w,
-                  struct sd_arena *a, struct sd_view_bars *out)
+int sd_model_bars(const struct sd_model_costs *c, enum sd_model_bars_kind kind,
+                  const struct sd_view_request *w, struct sd_arena *a,
+                  struct sd_view_bars *out)
 {
-    struct making k = { .costs = c, .wish = w, .arena = a, .out = out };
+    struct making k = {
+        .costs = c, .request = w, .arena = a, .out = out, .kind = kind
+    };
     size_t most = c->n_rows > c->n_types ? c->n_rows : c->n_types;
     int rc;
 
     *out = (struct sd_view_bars){ 0 };
-    if (w->kind != SD_MODEL_BARS_MEMORY && sd_model_metric_of(&c->total, w->metric) < 0)
-        return sd_model_not_measured(w->metric);
+    if (kind != SD_MODEL_BARS_MEMORY &&
+        sd_model_metric_of(&c->total, w->model_metric) < 0)
+        return sd_model_not_measured(w->model_metric);
     out->bars = sd_arena_alloc(a, (most + 1) * sizeof *out->bars);
     if (!out->bars)
         return sd_no_memory();
-    k.whole = amount(&c->total, w->metric);
+    k.whole = amount(&c->total, w->model_metric);
     rc = set_words(&k);
-    if (rc == 0 && w->kind == SD_MODEL_BARS_TYPES)
+    if (rc == 0 && kind == SD_MODEL_BARS_TYPES)
         add_types(&k);
     else if (rc == 0)
-        rc = add_layers(&k, w->kind == SD_MODEL_BARS_TOP ||
-                                w->kind == SD_MODEL_BARS_IMPACT);
+        rc = add_layers(&k, kind == SD_MODEL_BARS_TOP || kind == SD_MODEL_BARS_IMPACT);
     if (rc == 0 && out->n_bars == 0)
         return sd_fail(SD_EABSENT,
                        "no layer%s%s has any %s, so there is nothing to draw",
                        w->type ? " of type " : "", w->type ? w->type : "",
-                       sd_model_metric_title(w->metric));
+                       sd_model_metric_title(w->model_metric));
     return rc == 0 ? cut(&k) : rc;
 }
 

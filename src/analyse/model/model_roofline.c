@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_roofline: layers under the roof of a machine.
+/* model_roofline: puts layers into the roofline of a machine.
  *
  * A layer that does few operations with each byte it moves waits for memory, whatever
  * the processor can do; one that does many is held by the processor.  Where it stands
@@ -27,7 +27,7 @@ static int add_words(const struct sd_model_costs *c, const char *dtype,
 {
     char peak[SD_TEXT_MAX], bytes[SD_TEXT_MAX];
 
-    out->title = sd_arena_printf(a, "%s: layers under the roof of this machine",
+    out->title = sd_arena_printf(a, "%s: layers in the roofline of this machine",
                                  sd_model_title(c->model));
     out->subtitle = sd_arena_printf(
         a, "peak %s%s/s (%s), memory %sB/s; a dot's size is its share of all FLOPs",
@@ -40,17 +40,17 @@ static int add_words(const struct sd_model_costs *c, const char *dtype,
                         ? "Not timed: layers stand at the roof, the most they could "
                           "reach.  --runtime runs the model."
                         : "Not timed: layers stand at the roof, the most they could "
-                          "reach.  A file is read, not run.";
+                          "reach.  Sonde reads a file and does not run it.";
     return 0;
 }
 
-int sd_model_roofline(const struct sd_model_costs *c, double peak, const char *peak_of,
-                      double bandwidth, struct sd_arena *a,
-                      struct sd_view_roofline *out)
+int sd_model_roofline(const struct sd_model_costs *c, const struct sd_view_request *r,
+                      struct sd_arena *a, struct sd_view_roofline *out)
 {
-    *out = (struct sd_view_roofline){ .peak = peak, .bandwidth = bandwidth };
-    if (peak <= 0 || bandwidth <= 0)
-        return sd_fail(SD_EABSENT, "what this machine can do is not known: sonde info "
+    *out =
+        (struct sd_view_roofline){ .peak = r->peak_flops, .bandwidth = r->bandwidth };
+    if (r->peak_flops <= 0 || r->bandwidth <= 0)
+        return sd_fail(SD_EABSENT, "the peak of this machine is not known; sonde info "
                                    "--machine --fresh measures it");
     out->points = sd_arena_alloc(a, (c->n_rows + 1) * sizeof *out->points);
     if (!out->points)
@@ -72,6 +72,6 @@ int sd_model_roofline(const struct sd_model_costs *c, double peak, const char *p
         return sd_fail(SD_EABSENT, "no layer of this model is known to do arithmetic%s",
                        sd_model_knows_operators(c->model)
                            ? ""
-                           : ": a file of weights tells no operators");
-    return add_words(c, peak_of, a, out);
+                           : ": a file of weights holds no operators");
+    return add_words(c, r->peak_of, a, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_MODEL_TABLES_H
-#define SD_ANALYSE_MODEL_TABLES_H
-/* model_tables: what model_view makes its tables of.
+#ifndef SD_ANALYSE_MODEL_MODEL_TABLES_H
+#define SD_ANALYSE_MODEL_MODEL_TABLES_H
+/* model_tables: what the files that make model_view's tables share.
  *
  * Layers, types and operators have the same kinds of numbers, so they share one list of
  * columns (model_columns.def).  A table takes those of its own that say something of
@@ -29,21 +29,20 @@ struct sd_model_columns {
 /* What the cells of a row are made of. */
 struct sd_model_line {
     const struct sd_model_costs *costs;
-    const struct sd_model_tables_wish *wish;
+    const struct sd_view_request *request;
     struct sd_arena *arena;
     uint32_t layer; /* UINT32_MAX: of a type or operator */
     const char *name;
     const struct sd_model_sum *sum;
-    enum sd_op_known known;
+    enum sd_op_coverage known;
 };
 
-void sd_model_columns(const struct sd_model_costs *c,
-                      const struct sd_model_tables_wish *w, enum sd_model_columns_of of,
-                      struct sd_model_columns *to);
+void sd_model_columns(const struct sd_model_costs *c, const struct sd_view_request *w,
+                      enum sd_model_columns_of of, struct sd_model_columns *to);
 /* A new table of the view with these columns, or NULL without memory. */
 struct sd_view_table *sd_model_columns_add(const struct sd_model_columns *from,
                                            struct sd_view *v, const char *name,
-                                           const char *title, size_t n_rows);
+                                           size_t n_rows);
 void sd_model_columns_fill(const struct sd_model_columns *columns,
                            struct sd_view_table *t, size_t row,
                            const struct sd_model_line *line);
@@ -53,14 +52,12 @@ void sd_model_columns_add_up(struct sd_view_table *t);
 /* A cell with this text, or an empty one. */
 struct sd_cell sd_cell_maybe(const char *text);
 
-/* --- The tables.  0, SD_ENOMEM, or of layers SD_EUSAGE: none is of the type asked for
+/* model_layer_tables.c: 0, SD_ENOMEM, or SD_EUSAGE: no layer is of the type asked for.
  */
-
-/* model_layer_tables.c */
 int sd_model_table_of_layers(const struct sd_model_costs *c,
-                             const struct sd_model_tables_wish *w, struct sd_view *v);
+                             const struct sd_view_request *w, struct sd_view *v);
 int sd_model_table_of_tree(const struct sd_model_costs *c,
-                           const struct sd_model_tables_wish *w, struct sd_view *v);
+                           const struct sd_view_request *w, struct sd_view *v);
 /* model_tensor_tables.c */
 int sd_model_table_of_tensors(const struct sd_model_costs *c, struct sd_view *v);
 int sd_model_table_of_dtypes(const struct sd_model_costs *c, struct sd_view *v);

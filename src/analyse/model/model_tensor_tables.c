@@ -4,6 +4,7 @@
  * A tensor that is tied to an earlier one has a row but no elements and no bytes: it is
  * the same memory under another name, and sums count it once. */
 #include "analyse/model/model_tables.h"
+#include "analyse/views.h"
 #include "base/mem.h"
 
 int sd_model_table_of_tensors(const struct sd_model_costs *c, struct sd_view *v)
@@ -19,9 +20,8 @@ int sd_model_table_of_tensors(const struct sd_model_costs *c, struct sd_view *v)
           false, 2 },
     };
     const struct sd_model *m = c->model;
-    struct sd_view_table *t =
-        sd_view_add(v, "tensors", "Tensors", columns, sizeof columns / sizeof *columns,
-                    m->n_tensors);
+    struct sd_view_table *t = sd_views_add(
+        v, "tensors", columns, sizeof columns / sizeof *columns, m->n_tensors);
 
     if (!t)
         return sd_no_memory();
@@ -71,8 +71,7 @@ int sd_model_table_of_dtypes(const struct sd_model_costs *c, struct sd_view *v)
         elements[x->dtype] = sd_plus(elements[x->dtype], sd_dims_elements(x->dims));
         bytes[x->dtype] = sd_plus(bytes[x->dtype], sd_tensor_bytes(x));
     }
-    t = sd_view_add(v, "dtypes", "Types of elements", columns,
-                    sizeof columns / sizeof *columns, n_rows);
+    t = sd_views_add(v, "dtypes", columns, sizeof columns / sizeof *columns, n_rows);
     if (!t)
         return sd_no_memory();
     for (size_t i = 0; i < 256; i++) {

@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_MODEL_VIEW_H
-#define SD_ANALYSE_MODEL_VIEW_H
-/* model_view: what a model costs, as tables, bars and a map of its layers.
+#ifndef SD_ANALYSE_MODEL_MODEL_VIEW_H
+#define SD_ANALYSE_MODEL_MODEL_VIEW_H
+/* model_view: what a model costs: the words and pictures of its views (views.def).
  *
  * A layer has one row, under the name that its program gave it; the model itself is
- * shown by its type.  Numbers are those of analyse/model.h and stand in the unit of
- * their metric: counts, elements, bytes, nanoseconds. */
+ * shown by its type.  Numbers are those of analyse/model/model_costs.h and stand in the
+ * unit of their metric: counts, elements, bytes, nanoseconds. */
 #include "analyse/model/model_costs.h"
-#include "analyse/view.h"
-
-struct sd_model_tables_wish {
-    const char *tables; /* "layers,types,operators,tensors,unsupported"; NULL: what a
-                           person asks for first */
-    const char *type;   /* only layers of this type, or NULL */
-    const char *sort;   /* column, as sd_view_table_sort takes it; NULL: as they ran */
-    size_t limit;       /* rows of each table; 0: all */
-    bool is_tree;       /* layers inside the layers that hold them */
-    uint32_t n_levels;  /* of the tree: 1 is the model alone; 0: all */
-    bool has_impact;    /* by `metric`, largest first, with what they add up to */
-    enum sd_model_metric metric; /* what shares are of */
-    double peak_flops;           /* of this machine, a second; 0: not known */
-};
-
-/* Adds the tables to a view.  SD_EUSAGE with a sentence when there is no such table,
- * column, or type, and for a tree of one type or with impact. */
-int sd_model_tables(const struct sd_model_costs *c,
-                    const struct sd_model_tables_wish *w, struct sd_view *v);
+#include "analyse/views.h"
 
 /* --- Words */
 
@@ -64,21 +46,16 @@ enum sd_model_bars_kind {
  * been; files and captures cannot be asked again. */
 int sd_model_not_measured(enum sd_model_metric k);
 
-struct sd_model_bars_wish {
-    enum sd_model_bars_kind kind;
-    enum sd_model_metric metric;
-    const char *type; /* only layers of this type, or NULL */
-    size_t limit;     /* 0: all */
-};
-/* All in the arena. */
-int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wish *w,
-                  struct sd_arena *a, struct sd_view_bars *out);
+/* The request says which metric, of which type of layers, and how many.  All in the
+ * arena. */
+int sd_model_bars(const struct sd_model_costs *c, enum sd_model_bars_kind kind,
+                  const struct sd_view_request *w, struct sd_arena *a,
+                  struct sd_view_bars *out);
 
-/* Layers that do arithmetic under the roof of a machine: its peak, with elements of the
- * type `peak_of`, and the bandwidth of its memory. */
-int sd_model_roofline(const struct sd_model_costs *c, double peak, const char *peak_of,
-                      double bandwidth, struct sd_arena *a,
-                      struct sd_view_roofline *out);
+/* Layers that do arithmetic in the roofline of a machine: its peak and the bandwidth of
+ * its memory, as the request has them. */
+int sd_model_roofline(const struct sd_model_costs *c, const struct sd_view_request *r,
+                      struct sd_arena *a, struct sd_view_roofline *out);
 
 /* Layers and what goes from one to another, coloured by a metric.  Layers that lie
  * deeper than so many levels (1: the model alone; 0: all) are part of those that hold

@@ -107,14 +107,15 @@ static enum sd_model_metric metric(const char *word)
     return k;
 }
 
-static int view(struct net *n, struct sd_model_tables_wish w, struct sd_view *v)
+static int view(struct net *n, struct sd_view_request w, struct sd_view *v)
 {
     struct sd_model_costs c;
     int rc;
 
-    w.metric = metric("macs");
+    w.model_metric = metric("macs");
+    w.is_short = true;
     CHECK(sd_model_costs(&n->m, SD_COUNT_MACS, &c) == 0);
-    rc = sd_model_tables(&c, &w, v);
+    rc = sd_model_views_make(&c, &w, v);
     sd_model_costs_release(&c);
     return rc;
 }
@@ -126,7 +127,7 @@ TEST(model_tables_have_layers_shares_types_and_what_has_no_rule)
     const struct sd_view_table *layers;
 
     make(&n);
-    CHECK(view(&n, (struct sd_model_tables_wish){ 0 }, &v) == 0);
+    CHECK(view(&n, (struct sd_view_request){ 0 }, &v) == 0);
     layers = table(&v, "layers");
     CHECK(layers && layers->n_rows == 3 && v.n_tables == 3);
     CHECK(cell(layers, "conv1", "macs")->number == 73728);
@@ -150,19 +151,19 @@ TEST(model_tree_adds_up_what_a_layer_holds)
     const struct sd_view_table *t;
 
     make(&n);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true }, &v) == 0);
+    CHECK(view(&n, (struct sd_view_request){ .is_tree = true }, &v) == 0);
     t = table(&v, "layers");
     CHECK(t->n_rows == 4 && t->parents[0] == -1 && t->parents[3] == 2);
     CHECK(cell(t, "Net", "macs")->number == 73808);
     CHECK(cell(t, "layer1", "macs")->number == 80);
     CHECK(cell(t, "fc", "params")->number == 80);
     sd_view_release(&v);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .n_levels = 2 },
-               &v) == 0);
+    CHECK(view(&n, (struct sd_view_request){ .is_tree = true, .n_levels = 2 }, &v) ==
+          0);
     CHECK(table(&v, "layers")->n_rows == 3);
     sd_view_release(&v);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .n_levels = 1 },
-               &v) == 0);
+    CHECK(view(&n, (struct sd_view_request){ .is_tree = true, .n_levels = 1 }, &v) ==
+          0);
     t = table(&v, "layers"); /* the model alone, with all that is in it */
     CHECK(t->n_rows == 1 && cell(t, "Net", "macs")->number == 73808);
     sd_view_release(&v);
@@ -176,7 +177,7 @@ TEST(model_impact_falls_and_adds_up_to_all)
     const struct sd_view_table *t;
 
     make(&n);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .has_impact = true }, &v) == 0);
+    CHECK(view(&n, (struct sd_view_request){ .has_impact = true }, &v) == 0);
     t = table(&v, "layers");
     CHECK(v.n_tables == 1 && t->n_rows == 3);
     CHECK(strcmp(sd_view_cell(t, 0, 0)->text, "conv1") == 0);
@@ -191,12 +192,14 @@ TEST(model_tables_refuse_names_that_there_are_not)
     struct sd_view v = { 0 };
 
     make(&n);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .tables = "layer" }, &v) ==
-          SD_EUSAGE);
+    CHECK(view(&n, (struct sd_view_request){ .views = "layer" }, &v) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "operators"));
-    CHECK(view(&n, (struct sd_model_tables_wish){ .type = "LSTM" }, &v) == SD_EUSAGE);
+    CHECK(view(&n, (struct sd_view_request){ .type = "LSTM" }, &v) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "Conv2d, "));
-    CHECK(view(&n, (struct sd_model_tables_wish){ .sort = "weight" }, &v) == SD_EUSAGE);
+    CHECK(view(&n,
+               (struct sd_view_request){ .sort =
+                                             (const char *const[]){ "weight", NULL } },
+               &v) == SD_EUSAGE);
     sd_view_release(&v);
     sd_model_release(&n.m);
 }
@@ -208,8 +211,7 @@ TEST(model_tensors_tell_shapes_kinds_and_bytes)
     const struct sd_view_table *t;
 
     make(&n);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .tables = "tensors,dtypes" }, &v) ==
-          0);
+    CHECK(view(&n, (struct sd_view_request){ .views = "tensors,dtypes" }, &v) == 0);
     t = table(&v, "tensors");
     CHECK(strcmp(cell(t, "conv1.weight", "shape")->text, "8×4×3×3") == 0);
     CHECK(strcmp(cell(t, "conv1.weight", "kind")->text, "parameter") == 0);
@@ -226,27 +228,21 @@ TEST(model_bars_are_sorted_and_cut_where_it_is_said)
     struct sd_model_costs c;
     struct sd_arena a = { 0 };
     struct sd_view_bars b;
-    struct sd_model_bars_wish w = { .kind = SD_MODEL_BARS_TOP,
-                                    .metric = metric("params"),
-                                    .limit = 1 };
+    struct sd_view_request w = { .model_metric = metric("params"), .limit = 1 };
 
     make(&n);
     CHECK(sd_model_costs(&n.m, SD_COUNT_MACS, &c) == 0);
-    CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
+    CHECK(sd_model_bars(&c, SD_MODEL_BARS_TOP, &w, &a, &b) == 0);
     CHECK(b.n_bars == 1 && strcmp(b.bars[0].name, "conv1") == 0);
     CHECK(b.bars[0].values[0] > 287 && strstr(b.note, "2 more"));
-    w = (struct sd_model_bars_wish){ .kind = SD_MODEL_BARS_IMPACT,
-                                     .metric = metric("macs") };
-    CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
+    w = (struct sd_view_request){ .model_metric = metric("macs") };
+    CHECK(sd_model_bars(&c, SD_MODEL_BARS_IMPACT, &w, &a, &b) == 0);
     CHECK(b.n_bars == 2 && b.kind == SD_CELL_PERCENT);
     CHECK(b.bars[0].values[0] + b.bars[1].values[0] > 99.999);
-    w = (struct sd_model_bars_wish){ .kind = SD_MODEL_BARS_LAYERS,
-                                     .metric = metric("runtime") };
-    CHECK(sd_model_bars(&c, &w, &a, &b) == SD_EUSAGE);
-    w = (struct sd_model_bars_wish){ .kind = SD_MODEL_BARS_LAYERS,
-                                     .metric = metric("macs"),
-                                     .type = "LSTM" };
-    CHECK(sd_model_bars(&c, &w, &a, &b) == SD_EABSENT);
+    w = (struct sd_view_request){ .model_metric = metric("runtime") };
+    CHECK(sd_model_bars(&c, SD_MODEL_BARS_LAYERS, &w, &a, &b) == SD_EUSAGE);
+    w = (struct sd_view_request){ .model_metric = metric("macs"), .type = "LSTM" };
+    CHECK(sd_model_bars(&c, SD_MODEL_BARS_LAYERS, &w, &a, &b) == SD_EABSENT);
     sd_arena_release(&a);
     sd_model_costs_release(&c);
     sd_model_release(&n.m);
@@ -288,8 +284,7 @@ TEST(model_pictures_of_weights_alone_have_no_macs)
                                  .dtype = SD_DTYPE_F32,
                                  .bytes = -1,
                                  .flags = SD_TENSOR_PARAMETER };
-    struct sd_model_bars_wish w = { .kind = SD_MODEL_BARS_TOP,
-                                    .metric = metric("params") };
+    struct sd_view_request w = { .model_metric = metric("params") };
     struct sd_model_costs c;
     struct sd_arena a = { 0 };
     struct sd_view_bars b;
@@ -300,7 +295,7 @@ TEST(model_pictures_of_weights_alone_have_no_macs)
     CHECK(sd_model_tensor(&m, &t) == 0);
     CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0);
     CHECK(c.n_rows == 1 && c.rows[0].sum.params == 8);
-    CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
+    CHECK(sd_model_bars(&c, SD_MODEL_BARS_TOP, &w, &a, &b) == 0);
     CHECK(strcmp(b.subtitle, "8 parameters") == 0);
     CHECK(sd_model_map(&c, metric("params"), 0, &a, &map) == 0);
     CHECK(strcmp(map.subtitle, "8 parameters") == 0);
@@ -312,7 +307,7 @@ TEST(model_pictures_of_weights_alone_have_no_macs)
 /* What it comes from tells it from weights, not that it has no operators. */
 TEST(a_model_that_runs_no_operator_is_counted_and_is_no_weights)
 {
-    struct sd_model_tables_wish w = { .metric = metric("macs") };
+    struct sd_view_request w = { .model_metric = metric("macs"), .is_short = true };
     struct sd_model_costs c;
     struct sd_view v = { 0 };
     struct sd_model m;
@@ -326,7 +321,7 @@ TEST(a_model_that_runs_no_operator_is_counted_and_is_no_weights)
     m.layers[SD_MODEL_ROOT].flags |= SD_LAYER_LEAF;
     CHECK(sd_model_called(&m, SD_MODEL_ROOT, NULL, 0, NULL, 0) == 0);
     CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0);
-    CHECK(sd_model_tables(&c, &w, &v) == 0);
+    CHECK(sd_model_views_make(&c, &w, &v) == 0);
     CHECK(v.n_tables == 2 && strcmp(v.tables[0].name, "layers") == 0);
     CHECK(cell(&v.tables[0], "model", "macs")->number == 0);
     sd_view_release(&v);
@@ -372,8 +367,9 @@ TEST(every_metric_that_applies_has_a_column_to_sort_by)
             k == SD_BY_RUNTIME || k == SD_BY_BACKWARD_TIME)
             continue; /* not there unless it was measured */
         rc = view(&n,
-                  (struct sd_model_tables_wish){ .tables = "layers",
-                                                 .sort = sd_model_metric_word(k) },
+                  (struct sd_view_request){
+                      .views = "layers",
+                      .sort = (const char *const[]){ sd_model_metric_word(k), NULL } },
                   &v);
         CHECK(rc == 0);
         sd_view_release(&v);
@@ -387,10 +383,10 @@ TEST(a_tree_is_of_all_layers)
     struct net n;
 
     make(&n);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .type = "Conv2d" },
-               &v) == SD_EUSAGE);
+    CHECK(view(&n, (struct sd_view_request){ .is_tree = true, .type = "Conv2d" }, &v) ==
+          SD_EUSAGE);
     sd_view_release(&v);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .has_impact = true },
+    CHECK(view(&n, (struct sd_view_request){ .is_tree = true, .has_impact = true },
                &v) == SD_EUSAGE);
     sd_view_release(&v);
     sd_model_release(&n.m);
@@ -400,9 +396,8 @@ TEST(a_tree_is_of_all_layers)
 TEST(bars_that_are_not_drawn_are_counted_and_many_rows_are_sorted)
 {
     enum { LAYERS = SD_BARS_MAX + 50 };
-    struct sd_model_bars_wish w = { .kind = SD_MODEL_BARS_TOP,
-                                    .metric = metric("params"),
-                                    .limit = SD_BARS_MAX + 30 };
+    struct sd_view_request w = { .model_metric = metric("params"),
+                                 .limit = SD_BARS_MAX + 30 };
     struct sd_arena a = { 0 };
     struct sd_model_costs c;
     struct sd_view_bars b;
@@ -423,11 +418,11 @@ TEST(bars_that_are_not_drawn_are_counted_and_many_rows_are_sorted)
         CHECK(sd_model_tensor(&m, &t) == 0);
     }
     CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0 && c.n_rows == LAYERS);
-    sd_model_order(&c, w.metric, SD_MODEL_LARGEST_FIRST, order);
+    sd_model_order(&c, w.model_metric, SD_MODEL_LARGEST_FIRST, order);
     CHECK(order[0] == LAYERS - 2 && order[1] == LAYERS - 1 && order[LAYERS - 1] == 1);
-    sd_model_order(&c, w.metric, SD_MODEL_SMALLEST_FIRST, order);
+    sd_model_order(&c, w.model_metric, SD_MODEL_SMALLEST_FIRST, order);
     CHECK(order[0] == 0 && order[1] == 1 && order[LAYERS - 1] == LAYERS - 1);
-    CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
+    CHECK(sd_model_bars(&c, SD_MODEL_BARS_TOP, &w, &a, &b) == 0);
     CHECK(b.n_bars == SD_BARS_MAX && strcmp(b.note, "50 more are not drawn") == 0);
     sd_arena_release(&a);
     sd_model_costs_release(&c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_words: how a model, its layers and its shapes are called. */
+/* model_words: names a model, its layers and its shapes. */
 #include <string.h>
 
 #include "analyse/model/model_view.h"

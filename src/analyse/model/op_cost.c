@@ -42,7 +42,7 @@ static const char *const frees[] = {
 
 /* How the table knows a name. */
 struct rule {
-    enum sd_op_known known;
+    enum sd_op_coverage known;
     bool is_view;
     sd_op_rule *count; /* of products */
 };
@@ -130,6 +130,6 @@ struct sd_cost sd_op_cost(const struct sd_model *m, const struct sd_model_op *op
     return cost;
 }
 
-enum sd_op_known sd_op_known(const char *name) { return rule_of(name).known; }
+enum sd_op_coverage sd_op_known(const char *name) { return rule_of(name).known; }
 
 int sd_op_is_view(const char *name) { return rule_of(name).is_view; }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_OP_COST_H
-#define SD_ANALYSE_OP_COST_H
-/* op_cost: what one call of an operator costs, from its shapes and attributes.
+#ifndef SD_ANALYSE_MODEL_OP_COST_H
+#define SD_ANALYSE_MODEL_OP_COST_H
+/* op_cost: works out what one call of an operator costs, from its shapes and
+ * attributes.
  *
  * One definition: a multiply-add of a matrix or vector product (convolutions are such)
  * is one MAC and one MAdd, and two FLOPs; nothing else is any.  It gives the published
@@ -11,7 +12,7 @@
 
 #include "profile/model/model.h"
 
-enum sd_op_known {
+enum sd_op_coverage {
     SD_OP_UNKNOWN, /* no rule: to be listed, and lowers the coverage */
     SD_OP_FREE,    /* a rule that says: there is no product in it */
     SD_OP_COUNTED,
@@ -20,7 +21,7 @@ enum sd_op_known {
 struct sd_cost {
     int64_t macs, flops, madds;
     int64_t read_bytes, written_bytes; /* of its tensors, each once; 0 of views */
-    enum sd_op_known known;
+    enum sd_op_coverage known;
 };
 
 /* Of one call (op->n_calls is not looked at).  An operator with a formula whose
@@ -28,7 +29,7 @@ struct sd_cost {
  * MAdds of an UNKNOWN one are 0; its bytes are known, as those of any other. */
 struct sd_cost sd_op_cost(const struct sd_model *m, const struct sd_model_op *op);
 /* How the table knows this name, whatever the shapes. */
-enum sd_op_known sd_op_known(const char *name);
+enum sd_op_coverage sd_op_known(const char *name);
 /* A view makes no data: neither bytes nor time of its own. */
 int sd_op_is_view(const char *name);
 #endif

@@ -24,11 +24,9 @@ static const struct sd_operand *tensor_out(const struct sd_model_op *op)
 /* The size of an axis; negative ones are counted from the end. */
 static int64_t axis(const struct sd_operand *o, int at)
 {
-    int64_t n = o ? (int64_t)o->dims.n : 0;
+    uint32_t found;
 
-    if (at < 0)
-        at += (int)n;
-    return at >= 0 && at < n ? o->dims.d[at] : UNFIT;
+    return o && sd_axis_find(at, o->dims.n, &found) ? o->dims.d[found] : UNFIT;
 }
 
 static int64_t elements(const struct sd_operand *o)
@@ -37,24 +35,9 @@ static int64_t elements(const struct sd_operand *o)
 }
 
 /* The product of these; UNFIT when any of them is. */
-static int64_t product(const int64_t *v, size_t n)
-{
-    int64_t all = 1;
-
-    for (size_t i = 0; i < n; i++)
-        if (v[i] < 0)
-            return UNFIT;
-    for (size_t i = 0; i < n; i++)
-        if (v[i] == 0)
-            return 0;
-    for (size_t i = 0; i < n; i++)
-        all = sd_times(all, v[i]);
-    return all;
-}
-
 #define PRODUCT(...)                                                                   \
-    product((const int64_t[]){ __VA_ARGS__ },                                          \
-            sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+    sd_product((const int64_t[]){ __VA_ARGS__ },                                       \
+               sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 
 static int64_t sum(int64_t a, int64_t b)
 {
@@ -63,58 +46,33 @@ static int64_t sum(int64_t a, int64_t b)
 
 /* --- Matrix products */
 
-/* The leading axes of both, broadcast: how many products there are. */
-static int64_t batches(const struct sd_operand *a, uint32_t n_a,
-                       const struct sd_operand *b, uint32_t n_b)
+static int64_t matmul(const struct sd_operand *a, const struct sd_operand *b,
+                      unsigned flags)
 {
-    uint32_t n = n_a > n_b ? n_a : n_b;
-    int64_t all = 1;
+    int64_t dims[SD_MODEL_DIMS_MAX], inner;
+    uint32_t n;
 
-    for (uint32_t i = 1; i <= n; i++) {
-        int64_t from_a = i <= n_a ? a->dims.d[n_a - i] : 1;
-        int64_t from_b = i <= n_b ? b->dims.d[n_b - i] : 1;
-
-        if (from_a != from_b && from_a != 1 && from_b != 1)
-            return UNFIT;
-        all = PRODUCT(all, from_a == 1 ? from_b : from_a);
-    }
-    return all;
-}
-
-static int64_t matmul(const struct sd_operand *a, const struct sd_operand *b)
-{
-    int64_t m, n, k, count;
-    uint32_t lead_a, lead_b;
-
-    if (!a || !b || a->dims.n == 0 || b->dims.n == 0)
+    if (!a || !b || !sd_dims_matmul(a->dims, b->dims, flags, dims, &n, &inner))
         return UNFIT;
-    lead_a = a->dims.n >= 2 ? a->dims.n - 2 : 0;
-    lead_b = b->dims.n >= 2 ? b->dims.n - 2 : 0;
-    m = a->dims.n >= 2 ? axis(a, -2) : 1;
-    n = b->dims.n >= 2 ? axis(b, -1) : 1;
-    k = axis(a, -1);
-    if (k != axis(b, b->dims.n >= 2 ? -2 : -1))
-        return UNFIT;
-    count = batches(a, lead_a, b, lead_b);
-    return PRODUCT(count, m, k, n);
+    return PRODUCT(sd_product(dims, n), inner);
 }
 
 int64_t sd_rule_matmul_01(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
-    return matmul(tensor_in(op, 0), tensor_in(op, 1));
+    return matmul(tensor_in(op, 0), tensor_in(op, 1), 0);
 }
 
 int64_t sd_rule_matmul_12(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
-    return matmul(tensor_in(op, 1), tensor_in(op, 2));
+    return matmul(tensor_in(op, 1), tensor_in(op, 2), 0);
 }
 
 int64_t sd_rule_matmul_03(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
-    return matmul(tensor_in(op, 0), tensor_in(op, 3));
+    return matmul(tensor_in(op, 0), tensor_in(op, 3), 0);
 }
 
 /* The last axes of both are summed over, each row of one with each of the other; with a
@@ -143,20 +101,17 @@ int64_t sd_rule_foreach_mm(const struct sd_model *m, const struct sd_model_op *o
     if (half == 0 || op->n_in % 2 != 0)
         return UNFIT;
     for (size_t i = 0; i < half; i++)
-        all = sum(all, matmul(tensor_in(op, i), tensor_in(op, half + i)));
+        all = sum(all, matmul(tensor_in(op, i), tensor_in(op, half + i), 0));
     return all;
 }
 
 static int64_t gemm(const struct sd_model *m, const struct sd_model_op *op, size_t b_at)
 {
-    bool turn_a = sd_op_number(m, op, "transA", 0, 0) != 0;
-    bool turn_b = sd_op_number(m, op, "transB", 0, 0) != 0;
     const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, b_at);
-    int64_t k = axis(a, turn_a ? 0 : 1);
+    unsigned flags = (sd_op_number(m, op, "transA", 0, 0) ? SD_MATMUL_TURN_A : 0) |
+                     (sd_op_number(m, op, "transB", 0, 0) ? SD_MATMUL_TURN_B : 0);
 
-    if (!a || !b || a->dims.n != 2 || b->dims.n != 2 || k != axis(b, turn_b ? 1 : 0))
-        return UNFIT;
-    return PRODUCT(axis(a, turn_a ? 1 : 0), k, axis(b, turn_b ? 0 : 1));
+    return a && b && a->dims.n == 2 && b->dims.n == 2 ? matmul(a, b, flags) : UNFIT;
 }
 
 int64_t sd_rule_gemm(const struct sd_model *m, const struct sd_model_op *op)
@@ -253,7 +208,7 @@ static int64_t nested_matmul(const struct sd_model_op *op, size_t a, size_t b, s
     int64_t all = 0;
 
     for (size_t i = 0; i < n; i++)
-        all = sum(all, matmul(&op->in[a + i], &op->in[b + i]));
+        all = sum(all, matmul(&op->in[a + i], &op->in[b + i], 0));
     return all;
 }
 
@@ -307,7 +262,7 @@ int64_t sd_rule_grouped_mm(const struct sd_model *m, const struct sd_model_op *o
     if (!a || !b)
         return UNFIT;
     if (a->dims.n == b->dims.n)
-        return matmul(a, b);
+        return matmul(a, b, 0);
     if (axis(a, -1) != axis(b, -2))
         return UNFIT;
     return PRODUCT(axis(a, -2), axis(a, -1), axis(b, -1));
@@ -318,10 +273,9 @@ int64_t sd_rule_distance(const struct sd_model *m, const struct sd_model_op *op)
     const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, 1);
 
     (void)m;
-    if (!a || !b || a->dims.n < 2 || b->dims.n < 2 || axis(a, -1) != axis(b, -1))
+    if (!a || !b || a->dims.n < 2 || b->dims.n < 2)
         return UNFIT;
-    return PRODUCT(batches(a, a->dims.n - 2, b, b->dims.n - 2), axis(a, -2),
-                   axis(a, -1), axis(b, -2));
+    return matmul(a, b, SD_MATMUL_TURN_B);
 }
 
 /* Each operand is spread over all axes of one space, over those of its `expand` by
@@ -370,9 +324,8 @@ int64_t sd_rule_trilinear(const struct sd_model *m, const struct sd_model_op *op
         for (size_t i = 0; i < 3; i++) {
             int64_t own = spread_axis(&op->in[i], expand[i], at);
 
-            if (own < 0 || (own != 1 && size != 1 && own != size))
+            if (own < 0 || !sd_axis_broadcast(size, own, &size))
                 return UNFIT;
-            size = own == 1 ? size : own;
         }
         all = PRODUCT(all, size);
     }

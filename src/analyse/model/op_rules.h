@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_OP_RULES_H
-#define SD_ANALYSE_OP_RULES_H
+#ifndef SD_ANALYSE_MODEL_OP_RULES_H
+#define SD_ANALYSE_MODEL_OP_RULES_H
 /* op_rules: the formulas behind ops.def: how many multiply-adds one call of an operator
  * has, from its shapes and attributes.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyse/traced.h"
+#include "analyse/stacks/call_counts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,46 +14,50 @@ enum { NONE = UINT32_MAX };
 
 /* --- From the tree to nodes that can be counted */
 
-static uint32_t column(const struct sd_traced *t, const char *metric)
+static uint32_t column(const struct sd_call_counts *t, const char *metric)
 {
     return sd_totals_metric(t->tree.p, t->tree.totals, metric);
 }
 
 /* What the node did itself, of the metric in this column. */
-static int64_t self(const struct sd_traced *t, size_t node, uint32_t at)
+static int64_t self(const struct sd_call_counts *t, size_t node, uint32_t at)
 {
     return at == NONE ? 0 : t->tree.self[node * t->tree.n_metrics + at];
 }
 
 /* Is this no function, but calls that are known by their pairs? */
-static bool is_beyond(const struct sd_traced *t, uint32_t callee)
+static bool is_beyond(const struct sd_call_counts *t, uint32_t callee)
 {
     uint32_t site = t->tree.callees[callee].site.at;
 
     return t->tree.pairs && site != NONE && t->tree.p->sites[site].is_beyond;
 }
 
-const char *sd_traced_unit(const struct sd_profile *p,
-                           const struct sd_traced_wish *wish)
+const char *sd_call_counts_unit(const struct sd_profile *p,
+                                const struct sd_stacks_request *request)
 {
-    const char *metric = wish->choice.metric;
+    enum sd_evidence e = sd_choice_evidence(p, &request->choice);
+    const struct sd_stack_totals *t = &p->evidence[e].stacks;
+    const char *metric = request->choice.metric;
     uint32_t at;
 
-    if (!wish->is_sampled)
+    if (!request->is_sampled)
         return "s";
-    if (!metric)
-        metric = sd_totals_by_default(p, &p->samples);
-    at = sd_profile_sample_metric(p, metric);
-    if (at != NONE && p->metrics[p->samples.metrics[at].at].unit == SD_UNIT_NANOSECONDS)
-        return "s";
-    return at == NONE ? "samples" : p->metrics[p->samples.metrics[at].at].name;
+    at = sd_totals_metric(p, t, metric ? metric : sd_evidence_metric(p, e));
+    if (at == NONE)
+        return sd_evidence[e].name;
+    return p->metrics[t->metrics[at].at].unit == SD_UNIT_NANOSECONDS
+               ? "s"
+               : p->metrics[t->metrics[at].at].name;
 }
 
-static int choose_times(struct sd_traced *t, const struct sd_traced_wish *wish)
+static int choose_times(struct sd_call_counts *t,
+                        const struct sd_stacks_request *request)
 {
-    uint32_t time = wish->is_sampled ? t->tree.metric
-                                     : column(t, wish->is_cpu ? "cpu_time" : "time");
-    uint32_t tracing = wish->is_raw ? column(t, "tracing") : NONE;
+    uint32_t time = request->is_sampled
+                        ? t->tree.metric
+                        : column(t, request->is_cpu ? "cpu_time" : "time");
+    uint32_t tracing = request->is_raw ? column(t, "tracing") : NONE;
 
     if (time == NONE)
         return sd_fail(SD_EABSENT,
@@ -68,17 +72,18 @@ static int choose_times(struct sd_traced *t, const struct sd_traced_wish *wish)
 }
 
 static int64_t pair_time(const struct sd_pair_total *total,
-                         const struct sd_traced_wish *wish, enum sd_pair_value clock,
-                         enum sd_pair_value cpu, enum sd_pair_value tracing)
+                         const struct sd_stacks_request *request,
+                         enum sd_pair_value clock, enum sd_pair_value cpu,
+                         enum sd_pair_value tracing)
 {
-    return sd_sum_i64(total->values[wish->is_cpu ? cpu : clock],
-                      wish->is_raw ? total->values[tracing] : 0);
+    return sd_sum_i64(total->values[request->is_cpu ? cpu : clock],
+                      request->is_raw ? total->values[tracing] : 0);
 }
 
 /* What a module calls in itself is no call.  Which calls were outermost, and how long
  * all was that they called, would take their paths. */
 static struct sd_pair pair_of_modules(const struct sd_callee_pair *p,
-                                      const struct sd_traced_wish *wish)
+                                      const struct sd_stacks_request *request)
 {
     bool is_call = p->caller != p->callee;
 
@@ -86,33 +91,33 @@ static struct sd_pair pair_of_modules(const struct sd_callee_pair *p,
         .caller = is_call && p->caller != NONE ? p->caller : SD_NO_NODE,
         .function = p->callee,
         .calls = is_call ? (uint64_t)p->total->values[SD_PAIR_CALLS] : 0,
-        .own = pair_time(p->total, wish, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING),
+        .own = pair_time(p->total, request, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING),
     };
 }
 
 static struct sd_pair pair_of(const struct sd_callee_pair *p,
-                              const struct sd_traced_wish *wish)
+                              const struct sd_stacks_request *request)
 {
     const int64_t *v = p->total->values;
 
-    if (wish->by == SD_CALLS_BY_MODULE)
-        return pair_of_modules(p, wish);
+    if (request->by == SD_CALLS_BY_MODULE)
+        return pair_of_modules(p, request);
     return (struct sd_pair){
         .caller = p->caller == NONE ? SD_NO_NODE : p->caller,
         .function = p->callee,
         .calls = (uint64_t)v[SD_PAIR_CALLS],
         .primitive = (uint64_t)v[SD_PAIR_PRIMITIVE],
         .pair_primitive = (uint64_t)v[SD_PAIR_PRIMITIVE_OF_PAIR],
-        .own = pair_time(p->total, wish, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING),
-        .total = pair_time(p->total, wish, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
+        .own = pair_time(p->total, request, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING),
+        .total = pair_time(p->total, request, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
                            SD_PAIR_TOTAL_TRACING),
-        .pair_total = pair_time(p->total, wish, SD_PAIR_PAIR_TOTAL,
+        .pair_total = pair_time(p->total, request, SD_PAIR_PAIR_TOTAL,
                                 SD_PAIR_CPU_PAIR_TOTAL, SD_PAIR_PAIR_TRACING),
     };
 }
 
 /* Behind a root, which the tree does not have: nodes are numbered from 1. */
-static int derive(struct sd_traced *t, const struct sd_traced_wish *wish)
+static int derive(struct sd_call_counts *t, const struct sd_stacks_request *request)
 {
     uint32_t calls = column(t, "calls");
     struct sd_node *nodes = sd_zalloc((t->tree.n_nodes + 1) * sizeof *nodes);
@@ -124,7 +129,7 @@ static int derive(struct sd_traced *t, const struct sd_traced_wish *wish)
     if (rc < 0)
         goto out;
     for (size_t i = 0; i < t->tree.n_pairs; i++)
-        pairs[i] = pair_of(&t->tree.pairs[i], wish);
+        pairs[i] = pair_of(&t->tree.pairs[i], request);
     nodes[0].parent = SD_NO_NODE;
     for (size_t i = 0; i < t->tree.n_nodes; i++) {
         const struct sd_call_node *n = &t->tree.nodes[i];
@@ -145,7 +150,7 @@ out:
 
 /* A coroutine that awaits another is suspended as long as that one, so of what is
  * nested only the outermost counts. */
-static int sum_awaited(struct sd_traced *t)
+static int sum_awaited(struct sd_call_counts *t)
 {
     uint32_t awaited = column(t, "awaited");
     uint32_t *open = sd_zalloc((t->tree.n_callees + 1) * sizeof *open);
@@ -178,7 +183,7 @@ static int sum_awaited(struct sd_traced *t)
 
 /* What a function did itself, in the rows of callees: pairs add to it, and what stands
  * for them in the tree is none of it. */
-static void add_pairs_to_callees(struct sd_traced *t)
+static void add_pairs_to_callees(struct sd_call_counts *t)
 {
     static const struct {
         const char *metric;
@@ -209,42 +214,46 @@ static void add_pairs_to_callees(struct sd_traced *t)
     }
 }
 
-int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                   struct sd_traced *out)
+int sd_call_counts_make(const struct sd_profile *p,
+                        const struct sd_stacks_request *request,
+                        struct sd_call_counts *out)
 {
-    struct sd_sample_choice choice = wish->choice;
+    struct sd_sample_choice choice = request->choice;
     int rc;
 
-    *out = (struct sd_traced){ .has_awaited = false };
-    if (p->calls.n == 0 && !wish->is_sampled)
-        return sd_fail(SD_EABSENT, "no calls were traced; record with: sonde calls");
-    out->per_unit = strcmp(sd_traced_unit(p, wish), "s") == 0 ? 1e9 : 1;
-    if (!wish->is_sampled) { /* what samples alone know chooses none of them */
-        choice.metric = "time";
+    *out = (struct sd_call_counts){ .has_awaited = false };
+    if (!sd_profile_has(p, SD_CALLS) && !request->is_sampled)
+        return sd_fail(SD_EABSENT, "no %s were %s; record with: %s",
+                       sd_evidence[SD_CALLS].name, sd_evidence[SD_CALLS].verb,
+                       sd_evidence[SD_CALLS].command);
+    out->per_unit = strcmp(sd_call_counts_unit(p, request), "s") == 0 ? 1e9 : 1;
+    if (!request->is_sampled) { /* what samples alone know chooses none of them */
+        choice.evidence = &sd_evidence[SD_CALLS];
+        choice.metric = NULL;
         choice.is_gil_only = false;
     }
-    rc = sd_calltree_make(p, &choice, wish->by, &out->tree);
+    rc = sd_calltree_make(p, &choice, request->by, &out->tree);
     if (rc == 0)
-        rc = choose_times(out, wish);
+        rc = choose_times(out, request);
     if (rc == 0)
-        rc = derive(out, wish);
+        rc = derive(out, request);
     if (rc == 0)
         rc = sum_awaited(out);
     if (rc == 0)
         add_pairs_to_callees(out);
     if (rc < 0)
-        sd_traced_release(out);
+        sd_call_counts_release(out);
     return rc;
 }
 
-void sd_traced_release(struct sd_traced *t)
+void sd_call_counts_release(struct sd_call_counts *t)
 {
     sd_calltree_release(&t->tree);
     sd_calls_release(&t->calls);
     sd_free(t->own);
     sd_free(t->awaited);
     sd_free(t->is_twin);
-    *t = (struct sd_traced){ .has_awaited = false };
+    *t = (struct sd_call_counts){ .has_awaited = false };
 }
 
 /* --- As pstats */
@@ -279,7 +288,7 @@ static struct sd_call_numbers numbers_of(const struct sd_calls_sum *sum,
     };
 }
 
-static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
+static int fill_stats(const struct sd_call_counts *t, sd_function_id *ids,
                       enum sd_calls_by by, struct sd_call_stats *out)
 {
     int rc = 0;
@@ -305,19 +314,20 @@ static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
     return rc < 0 ? rc : sd_call_stats_sum(out);
 }
 
-int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                    struct sd_call_stats *out)
+int sd_call_counts_stats(const struct sd_profile *p,
+                         const struct sd_stacks_request *request,
+                         struct sd_call_stats *out)
 {
-    struct sd_traced t;
+    struct sd_call_counts t;
     sd_function_id *ids;
-    int rc = sd_traced_make_functions(p, wish, &t);
+    int rc = sd_call_counts_make_functions(p, request, &t);
 
     if (rc < 0)
         return rc;
     ids = sd_alloc((t.calls.n_functions + 1) * sizeof *ids);
-    rc = ids ? fill_stats(&t, ids, wish->by, out) : sd_no_memory();
+    rc = ids ? fill_stats(&t, ids, request->by, out) : sd_no_memory();
     sd_free(ids);
-    sd_traced_release(&t);
+    sd_call_counts_release(&t);
     return rc;
 }
 
@@ -333,11 +343,12 @@ static uint64_t fact(const struct sd_profile *p, const char *key)
 
 static int64_t total_of(const struct sd_profile *p, const char *metric)
 {
-    uint32_t at = sd_totals_metric(p, &p->calls, metric);
+    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
+    uint32_t at = sd_totals_metric(p, calls, metric);
     int64_t sum = 0;
 
-    for (size_t i = 0; at != NONE && i < p->calls.n; i++)
-        sum = sd_sum_i64(sum, p->calls.values[at][i]);
+    for (size_t i = 0; at != NONE && i < calls->n; i++)
+        sum = sd_sum_i64(sum, calls->values[at][i]);
     return sum;
 }
 
@@ -355,7 +366,7 @@ static void remark_tracing(struct sd_buf *to, int64_t tracing, int64_t error,
         sd_buf_text(to, " (--raw keeps it)");
 }
 
-void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
+void sd_call_counts_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
 {
     int64_t tracing = total_of(p, "tracing");
     uint64_t error = fact(p, "calls.trees_without_error")
@@ -365,17 +376,16 @@ void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_ra
     if (tracing > 0)
         remark_tracing(to, tracing, (int64_t)error, is_raw);
     if (p->window.is_set)
-        sd_buf_printf(to,
-                      "%scalls are of the whole run: a window of time does not "
-                      "narrow them",
-                      to->n ? "; " : "");
+        sd_buf_printf(
+            to, "%scalls cover the whole run: a window of time does not narrow them",
+            to->n ? "; " : "");
 }
 
-void sd_traced_caption(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
+void sd_call_counts_caption(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
 {
     struct sd_buf lost = { 0 };
 
-    sd_traced_remarks(to, p, is_raw);
+    sd_call_counts_remarks(to, p, is_raw);
     sd_losses_put(&lost, p, SD_LOSSES_OF_CALLS);
     if (lost.n > 0)
         sd_buf_printf(to, "%s%s", to->n ? "; " : "", sd_buf_string(&lost));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* traced_modules: what is known of the total times of modules, where some calls have no
- * path. */
-#include "analyse/traced.h"
+/* call_counts_modules: bounds the total times of modules where some calls have no path.
+ */
+#include "analyse/stacks/call_counts.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -29,7 +29,7 @@ static void bound(struct sd_calls_sum *sum)
 }
 
 /* All that lies beyond the tree, in a row of its own. */
-static void sum_beyond(struct sd_traced *t)
+static void sum_beyond(struct sd_call_counts *t)
 {
     for (size_t i = 0; i < t->tree.n_nodes; i++) {
         uint32_t callee = t->tree.nodes[i].callee,
@@ -42,7 +42,8 @@ static void sum_beyond(struct sd_traced *t)
 }
 
 /* While a function runs, its module does. */
-static int bound_by_functions(struct sd_traced *t, const struct sd_traced *functions)
+static int bound_by_functions(struct sd_call_counts *t,
+                              const struct sd_call_counts *functions)
 {
     struct sd_arena arena = { 0 };
     struct sd_intern names = { .arena = &arena };
@@ -72,16 +73,17 @@ static int bound_by_functions(struct sd_traced *t, const struct sd_traced *funct
     return rc;
 }
 
-int sd_traced_bound_modules(const struct sd_profile *p,
-                            const struct sd_traced_wish *wish, struct sd_traced *t)
+int sd_call_counts_bound_modules(const struct sd_profile *p,
+                                 const struct sd_stacks_request *request,
+                                 struct sd_call_counts *t)
 {
-    struct sd_traced_wish of_functions = *wish;
-    struct sd_traced functions;
+    struct sd_stacks_request of_functions = *request;
+    struct sd_call_counts functions;
     int rc;
 
     of_functions.by = SD_CALLS_BY_FUNCTION;
     of_functions.choice.folds_imports = false;
-    rc = sd_traced_make(p, &of_functions, &functions);
+    rc = sd_call_counts_make(p, &of_functions, &functions);
     if (rc < 0)
         return rc;
     sum_beyond(t);
@@ -90,6 +92,6 @@ int sd_traced_bound_modules(const struct sd_profile *p,
     for (size_t i = 0; i < t->calls.n_edges; i++)
         bound(&t->calls.edges[i].sum);
     rc = bound_by_functions(t, &functions);
-    sd_traced_release(&functions);
+    sd_call_counts_release(&functions);
     return rc;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* traced_twins: functions that look the same, counted apart and shown as one.
+/* call_counts_twins: counts functions that look the same apart and shows them as one.
  *
  * Constructors of dataclasses all stand in one line of <string>, and code that is made
  * again by exec() is where it was before.  One that calls another is no recursion, so
  * the numbers are derived of each by itself.  Tables and files of pstats know a
  * function by file, line and name alone: there they add up, as they do in
  * Profile.stats. */
-#include "analyse/traced.h"
+#include "analyse/stacks/call_counts.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -28,7 +28,7 @@ static void add_sum(struct sd_calls_sum *to, const struct sd_calls_sum *from)
 
 /* `first[i]` is the callee that the ith looks like; itself when there is none before.
  */
-static int find_first(const struct sd_traced *t, uint32_t *first, bool *has_twins)
+static int find_first(const struct sd_call_counts *t, uint32_t *first, bool *has_twins)
 {
     struct sd_arena arena = { 0 };
     struct sd_intern looks = { .arena = &arena };
@@ -60,7 +60,7 @@ static int find_first(const struct sd_traced *t, uint32_t *first, bool *has_twin
     return rc;
 }
 
-static void join_functions(struct sd_traced *t, const uint32_t *first)
+static void join_functions(struct sd_call_counts *t, const uint32_t *first)
 {
     uint32_t n = t->tree.n_metrics;
 
@@ -82,7 +82,7 @@ static void join_functions(struct sd_traced *t, const uint32_t *first)
     }
 }
 
-static int join_edges(struct sd_traced *t, const uint32_t *first)
+static int join_edges(struct sd_call_counts *t, const uint32_t *first)
 {
     struct sd_table places = { 0 };
     size_t n = 0;
@@ -107,7 +107,7 @@ static int join_edges(struct sd_traced *t, const uint32_t *first)
     return rc;
 }
 
-static int join_twins(struct sd_traced *t)
+static int join_twins(struct sd_call_counts *t)
 {
     uint32_t *first = sd_alloc((t->tree.n_callees + 1) * sizeof *first);
     bool has_twins = false;
@@ -127,21 +127,22 @@ static int join_twins(struct sd_traced *t)
     return rc;
 }
 
-int sd_traced_make_functions(const struct sd_profile *p,
-                             const struct sd_traced_wish *wish, struct sd_traced *out)
+int sd_call_counts_make_functions(const struct sd_profile *p,
+                                  const struct sd_stacks_request *request,
+                                  struct sd_call_counts *out)
 {
-    struct sd_traced_wish apart = *wish;
+    struct sd_stacks_request apart = *request;
     int rc;
 
     apart.choice.has_twins = true;
     /* Folded libraries need paths. */
-    apart.choice.has_pairs = !wish->is_sampled && !wish->choice.is_mine;
-    rc = sd_traced_make(p, &apart, out);
-    if (rc == 0 && wish->by == SD_CALLS_BY_MODULE && out->tree.n_pairs > 0)
-        rc = sd_traced_bound_modules(p, &apart, out);
+    apart.choice.has_pairs = !request->is_sampled && !request->choice.is_mine;
+    rc = sd_call_counts_make(p, &apart, out);
+    if (rc == 0 && request->by == SD_CALLS_BY_MODULE && out->tree.n_pairs > 0)
+        rc = sd_call_counts_bound_modules(p, &apart, out);
     if (rc == 0)
         rc = join_twins(out);
     if (rc < 0)
-        sd_traced_release(out);
+        sd_call_counts_release(out);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/groups.h"
 #include "base/mem.h"
@@ -45,7 +46,7 @@ static void measure(struct maker *m)
 /* --- Names */
 
 /* The file's name without folders and suffix, as gprof2dot names a module. */
-static void put_module(struct sd_buf *to, const struct sd_interned *file)
+static void put_module(struct sd_buf *to, const struct sd_intern_string *file)
 {
     const char *slash = memrchr(file->p, '/', file->n);
     const char *from = slash ? slash + 1 : file->p;
@@ -139,6 +140,7 @@ int sd_graph_sort_edges(struct sd_view_graph *g)
         for (size_t i = 0; i < g->n_edges; i++)
             sorted[sd_groups_place(first, g->edges[i].from)] = g->edges[i];
         memcpy(g->edges, sorted, g->n_edges * sizeof *sorted);
+        sd_assert(first[g->n_nodes] == g->n_edges);
     }
     sd_free(sorted);
     sd_free(first);
@@ -158,10 +160,12 @@ static int fill(struct maker *m)
         rc = add_node(m, &m->s->functions[i]);
     for (uint32_t i = 0; i < m->s->n_functions && rc == 0; i++)
         add_edges(m, i);
+    sd_assert(rc < 0 ||
+              (g->n_nodes == m->s->n_functions && g->n_edges <= m->s->n_edges));
     return rc < 0 ? rc : sd_graph_sort_edges(g);
 }
 
-int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_wish *wish,
+int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_request *request,
                   struct sd_arena *a, struct sd_view_graph *out)
 {
     struct maker m = { .s = s, .arena = a, .g = out };
@@ -173,5 +177,5 @@ int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_wish *wis
     sd_buf_release(&m.text);
     out->n_all_nodes = out->n_nodes;
     out->n_all_edges = out->n_edges;
-    return rc < 0 ? rc : sd_graph_prune(out, wish);
+    return rc < 0 ? rc : sd_graph_prune(out, request);
 }

@@ -58,7 +58,7 @@ static bool near(double a, double b) { return fabs(a - b) < 1e-9; }
 
 TEST(graph_has_names_and_shares_as_gprof2dot)
 {
-    const struct sd_graph_wish all = { 0 };
+    const struct sd_graph_request all = { 0 };
     struct sd_arena a = { 0 };
     struct sd_view_graph g;
     struct sd_call_stats s;
@@ -80,18 +80,20 @@ TEST(graph_has_names_and_shares_as_gprof2dot)
 
 TEST(graph_leaves_out_what_is_below_the_thresholds)
 {
-    const struct sd_graph_wish wish = { .node_percent = 0.5, .edge_percent = 0.1 };
-    const struct sd_graph_wish edges = { .node_percent = 0, .edge_percent = 0.1 };
+    const struct sd_graph_request request = { .node_percent = 0.5,
+                                              .edge_percent = 0.1 };
+    const struct sd_graph_request edges = { .node_percent = 0, .edge_percent = 0.1 };
     struct sd_arena a = { 0 };
     struct sd_view_graph g;
     struct sd_call_stats s;
 
     make(&s);
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == 0);
+    CHECK(sd_graph_make(&s, &request, &a, &g) == 0);
     CHECK(g.n_nodes == 4 && g.n_edges == 4 && g.n_all_edges == 5);
     CHECK(sd_graph_make(&s, &edges, &a, &g) == 0);
     CHECK(g.n_nodes == 4 && g.n_edges == 4);
-    CHECK(sd_graph_make(&s, &(struct sd_graph_wish){ .node_percent = 5 }, &a, &g) == 0);
+    CHECK(sd_graph_make(&s, &(struct sd_graph_request){ .node_percent = 5 }, &a, &g) ==
+          0);
     CHECK(g.n_nodes == 3 && g.n_edges == 3 && g.n_all_nodes == 4);
     sd_arena_release(&a);
     sd_call_stats_release(&s);
@@ -99,24 +101,26 @@ TEST(graph_leaves_out_what_is_below_the_thresholds)
 
 TEST(graph_goes_from_a_root_and_to_a_leaf_and_so_far)
 {
-    struct sd_graph_wish wish = { .root = "work*" };
+    struct sd_graph_request request = { .root = "work*" };
     struct sd_arena a = { 0 };
     struct sd_view_graph g;
     struct sd_call_stats s;
 
     make(&s);
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == 0);
+    CHECK(sd_graph_make(&s, &request, &a, &g) == 0);
     CHECK(g.n_nodes == 2 && g.n_edges == 2 && !node(&g, "app:1:<module>"));
-    wish = (struct sd_graph_wish){ .leaf = "*rare*" };
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == 0);
+    request = (struct sd_graph_request){ .leaf = "*rare*" };
+    CHECK(sd_graph_make(&s, &request, &a, &g) == 0);
     CHECK(g.n_nodes == 2 && node(&g, "app:1:<module>"));
-    wish = (struct sd_graph_wish){ .root = "<module>", .has_depth = true, .depth = 1 };
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == 0);
+    request =
+        (struct sd_graph_request){ .root = "<module>", .has_depth = true, .depth = 1 };
+    CHECK(sd_graph_make(&s, &request, &a, &g) == 0);
     CHECK(g.n_nodes == 3 && !node(&g, ".hidden:3:ti\\nny\\xff"));
-    wish = (struct sd_graph_wish){ .root = "nobody" };
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == SD_EUSAGE);
-    wish = (struct sd_graph_wish){ .paths = (const char *const[]){ "/x/", NULL } };
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == 0);
+    request = (struct sd_graph_request){ .root = "nobody" };
+    CHECK(sd_graph_make(&s, &request, &a, &g) == SD_EUSAGE);
+    request =
+        (struct sd_graph_request){ .paths = (const char *const[]){ "/x/", NULL } };
+    CHECK(sd_graph_make(&s, &request, &a, &g) == 0);
     CHECK(g.n_nodes == 2);
     sd_arena_release(&a);
     sd_call_stats_release(&s);
@@ -124,13 +128,13 @@ TEST(graph_goes_from_a_root_and_to_a_leaf_and_so_far)
 
 TEST(graph_of_self_times_has_the_largest_strongest)
 {
-    const struct sd_graph_wish wish = { .is_coloured_by_self = true };
+    const struct sd_graph_request request = { .is_coloured_by_self = true };
     struct sd_arena a = { 0 };
     struct sd_view_graph g;
     struct sd_call_stats s;
 
     make(&s);
-    CHECK(sd_graph_make(&s, &wish, &a, &g) == 0);
+    CHECK(sd_graph_make(&s, &request, &a, &g) == 0);
     CHECK(near(node(&g, "work.tar:7:work")->weight, 1));
     CHECK(node(&g, "app:1:<module>")->weight < 0.13);
     sd_arena_release(&a);
@@ -149,7 +153,7 @@ TEST(graph_of_callers_that_were_running_already_has_what_they_called)
     CHECK(sd_call_stats_function(&s, "a.py", 4, 1, "early", 5, &early) == 0);
     call(&s, early, f, 3, 4);
     CHECK(sd_call_stats_sum(&s) == 0);
-    CHECK(sd_graph_make(&s, &(struct sd_graph_wish){ .node_percent = 50 }, &a, &g) ==
+    CHECK(sd_graph_make(&s, &(struct sd_graph_request){ .node_percent = 50 }, &a, &g) ==
           0);
     CHECK(g.n_nodes == 2 && g.n_edges == 1);
     CHECK(near(node(&g, "a:1:early")->total, 1) && node(&g, "a:1:early")->self == 0);
@@ -164,12 +168,12 @@ TEST(graph_of_nothing_and_of_no_time)
     struct sd_view_graph g;
 
     sd_call_stats_init(&s);
-    CHECK(sd_graph_make(&s, &(struct sd_graph_wish){ 0 }, &a, &g) == 0);
+    CHECK(sd_graph_make(&s, &(struct sd_graph_request){ 0 }, &a, &g) == 0);
     CHECK(g.n_nodes == 0 && g.n_edges == 0);
     function(&s, "a.py", 2, "f", 3, 0, 0);
     CHECK(sd_call_stats_sum(&s) == 0);
-    CHECK(sd_graph_make(&s, &(struct sd_graph_wish){ .node_percent = 0.5 }, &a, &g) ==
-          0);
+    CHECK(sd_graph_make(&s, &(struct sd_graph_request){ .node_percent = 0.5 }, &a,
+                        &g) == 0);
     CHECK(g.n_nodes == 1 && g.nodes[0].total == 1);
     sd_arena_release(&a);
     sd_call_stats_release(&s);
@@ -192,7 +196,7 @@ static void make_later(struct sd_call_stats *s)
 
 TEST(graphs_are_compared_by_name_and_where_lines_moved_by_function)
 {
-    const struct sd_graph_wish all = { 0 };
+    const struct sd_graph_request all = { 0 };
     struct sd_arena a = { 0 };
     struct sd_view_graph g;
     struct sd_call_stats s, later;
@@ -222,7 +226,7 @@ TEST(what_only_the_second_file_has_is_drawn_and_was_nothing_in_the_first)
     make_later(&later);
     CHECK(sd_graph_compare(
               &s, &later,
-              &(struct sd_graph_wish){ .node_percent = 30, .edge_percent = 30 }, &a,
+              &(struct sd_graph_request){ .node_percent = 30, .edge_percent = 30 }, &a,
               &g) == 0);
     CHECK(g.n_nodes == 3 && g.n_edges == 3); /* work calls itself */
     CHECK(g.n_all_nodes > 3);                /* those of both */
@@ -239,7 +243,7 @@ TEST(what_only_the_second_file_has_is_drawn_and_was_nothing_in_the_first)
 
 TEST(functions_of_one_name_are_compared_in_the_order_of_their_lines)
 {
-    const struct sd_graph_wish all = { 0 };
+    const struct sd_graph_request all = { 0 };
     struct sd_arena a = { 0 };
     struct sd_view_graph g;
     struct sd_call_stats s, later;
@@ -267,7 +271,7 @@ TEST(functions_of_one_name_are_compared_in_the_order_of_their_lines)
 
 TEST(graph_survives_every_allocation_that_fails)
 {
-    const struct sd_graph_wish wish = { .root = "*", .leaf = "*" };
+    const struct sd_graph_request request = { .root = "*", .leaf = "*" };
     struct sd_call_stats s, later;
 
     make(&s);
@@ -276,10 +280,10 @@ TEST(graph_survives_every_allocation_that_fails)
     {
         struct sd_arena a = { 0 };
         struct sd_view_graph g;
-        int rc = sd_graph_make(&s, &wish, &a, &g);
+        int rc = sd_graph_make(&s, &request, &a, &g);
 
         if (rc == 0)
-            rc = sd_graph_compare(&s, &later, &wish, &a, &g);
+            rc = sd_graph_compare(&s, &later, &request, &a, &g);
         CHECK(rc == 0 || rc == SD_ENOMEM);
         sd_arena_release(&a);
     }

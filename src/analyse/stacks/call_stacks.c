@@ -36,6 +36,7 @@ static int new_edge(struct walk *w, uint64_t key, uint32_t *id)
     struct sd_calls_edge *edges =
         sd_grow_array(out->edges, &w->cap_edges, out->n_edges + 1, sizeof *edges);
 
+    sd_assert((key >> 32) < out->n_functions && (uint32_t)key < out->n_functions);
     if (!edges)
         return sd_no_memory();
     out->edges = edges;
@@ -114,6 +115,7 @@ static void enter(struct walk *w, uint32_t at)
     const struct sd_node *node = &w->nodes[at];
     uint32_t edge = w->places[at].edge;
 
+    sd_assert(edge == NONE || edge < w->out->n_edges);
     if (node->parent == SD_NO_NODE || node->is_beyond)
         return;
     sd_assert(node->function < w->out->n_functions);
@@ -214,6 +216,8 @@ static int derive(struct walk *w)
         return sd_no_memory();
     link_nodes(w);
     walk_all(w);
+    for (size_t i = 0; i < w->out->n_functions; i++)
+        sd_assert_slow(w->active_functions[i] == 0); /* what was entered was left */
     return add_pairs(w);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_CALLS_H
-#define SD_ANALYSE_CALLS_H
-/* calls: from calling-context trees to what cProfile counts.
+#ifndef SD_ANALYSE_STACKS_CALL_STACKS_H
+#define SD_ANALYSE_STACKS_CALL_STACKS_H
+/* call_stacks: derives cProfile's numbers from calling-context trees.
  *
  * cProfile keeps one entry per function and one per pair of caller and callee, with a
  * level of recursion each: a call is primitive, and its time counts in the total, when

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -10,6 +11,15 @@
 
 enum { NONE = UINT32_MAX };
 enum { ITSELF = 1, BELOW = 2 }; /* a stack, or what stands on it, was counted */
+
+enum sd_evidence sd_choice_evidence(const struct sd_profile *p,
+                                    const struct sd_sample_choice *choice)
+{
+    if (!choice->evidence)
+        return sd_profile_evidence(p, choice->metric);
+    sd_assert(choice->evidence->shape == SD_OF_STACKS);
+    return (enum sd_evidence)(choice->evidence - sd_evidence);
+}
 
 bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
                          const struct sd_sample_total *t)
@@ -64,6 +74,7 @@ static int function_of(struct maker *m, uint32_t site, uint32_t *id)
     struct function_key key = { s->name, s->file, s->line };
     int rc = 0;
 
+    sd_assert(site < m->p->n_sites);
     if (m->has_twins)
         key.line |= (uint64_t)twin_of(m->p, site) << 32;
     if (m->by == SD_CALLS_BY_MODULE)
@@ -90,6 +101,7 @@ static int add_callee(struct maker *m, struct sd_triple key, struct sd_callee ca
     if (!callees)
         return sd_no_memory();
     m->t->callees = callees;
+    sd_assert(*id == m->t->n_callees);
     callees[m->t->n_callees++] = callee;
     return 0;
 }
@@ -148,6 +160,7 @@ static int find_import(struct maker *m, size_t i)
         add_callee(m, (struct sd_triple){ imports->row_of[i], 0, 1 },
                    (struct sd_callee){ row->importer, row->line, row->name }, &key.b);
 
+    sd_assert(imports->row_of[i] < imports->n && (importer == NONE || importer < i));
     m->is_part[i] = !imports->is_body[i];
     return rc < 0 ? rc : sd_triples_add(&m->nodes, key, &m->node_of[i]);
 }
@@ -159,6 +172,7 @@ static int find_node(struct maker *m, size_t i)
     struct sd_triple key = { NONE, 0, 0 };
     int rc = 0;
 
+    sd_assert(s->parent.at == NONE || s->parent.at < i); /* it has its node */
     if (s->parent.at != NONE)
         key.a = m->node_of[s->parent.at];
     m->is_part[i] =
@@ -247,6 +261,7 @@ static int find_pairs(struct maker *m, const struct sd_sample_choice *choice)
         if ((!choice->has_track || all->items[i].track == choice->track.at) &&
             !is_startup_pair(m, &all->items[i]))
             rc = find_pair(m, &all->items[i], &t->pairs[t->n_pairs++]);
+    sd_assert(t->n_pairs <= all->n);
     return rc;
 }
 
@@ -338,6 +353,8 @@ static void sum_up(struct sd_calltree *t)
 
     for (size_t i = t->n_nodes; i-- > 0;) {
         const struct sd_call_node *node = &t->nodes[i];
+        sd_assert(node->callee < t->n_callees &&
+                  (node->parent == NONE || node->parent < i));
 
         add_row(t->total + i * n, t->self + i * n, n);
         add_row(t->callee_self + (size_t)node->callee * n, t->self + i * n, n);
@@ -348,6 +365,7 @@ static void sum_up(struct sd_calltree *t)
 
 uint32_t sd_calltree_next(const struct sd_calltree *t, uint32_t node, uint32_t *n_left)
 {
+    sd_assert(node < t->n_nodes);
     *n_left = 0;
     if (t->nodes[node].first_child != NONE)
         return t->nodes[node].first_child;
@@ -379,18 +397,21 @@ static int sum_callees(struct sd_calltree *t)
         for (; n_left > 0; n_left--, at = t->nodes[at].parent)
             open[t->nodes[at].callee]--;
     }
+    for (size_t i = 0; i < t->n_callees; i++)
+        sd_assert_slow(open[i] == 0); /* what was entered was left */
     sd_free(open);
     return 0;
 }
 
 static int choose_metric(struct sd_calltree *t, const char *name)
 {
-    const char *wanted = name ? name : sd_totals_by_default(t->p, t->totals);
+    const char *wanted = name ? name : sd_evidence_metric(t->p, t->evidence);
     uint32_t samples = sd_totals_metric(t->p, t->totals, "samples");
 
     t->metric = sd_totals_metric(t->p, t->totals, wanted);
     if (t->metric == NONE && name && t->n_metrics > 0)
-        return sd_fail(SD_EUSAGE, "no samples carry \"%s\"", name);
+        return sd_fail(SD_EUSAGE, "%s have no metric \"%s\"",
+                       sd_evidence[t->evidence].name, name);
     if (t->metric == NONE)
         t->metric = 0;
     t->n_samples = samples == NONE ? 0 : t->all[samples];
@@ -428,12 +449,14 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
                      enum sd_calls_by by, struct sd_calltree *out)
 {
     struct maker m = { .t = out, .p = p, .by = by, .is_mine = choice->is_mine };
+    enum sd_evidence evidence = sd_choice_evidence(p, choice);
     int rc;
 
-    *out = (struct sd_calltree){ .p = p,
-                                 .by = by,
-                                 .totals = sd_profile_totals(p, choice->metric) };
+    *out = (struct sd_calltree){
+        .p = p, .by = by, .evidence = evidence, .totals = &p->evidence[evidence].stacks
+    };
     out->n_metrics = out->totals->n_metrics;
+    sd_assert(out->n_metrics <= SD_SAMPLE_METRICS);
     m.functions.arena = &m.arena;
     m.has_twins = choice->has_twins;
     rc = make(&m, choice);
@@ -486,8 +509,8 @@ const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
     return name;
 }
 
-static int find(const struct sd_matcher *match, const struct sd_site *s,
-                struct sd_buf *label)
+int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
+                  struct sd_buf *label)
 {
     int rc = sd_matcher_find(match, s->name);
 
@@ -511,7 +534,7 @@ int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match
     if (match && !*out)
         return sd_no_memory();
     for (size_t i = 0; match && i < t->n_callees && rc >= 0; i++) {
-        rc = find(match, &t->p->sites[t->callees[i].site.at], &label);
+        rc = sd_site_match(&t->p->sites[t->callees[i].site.at], match, &label);
         (*out)[i] = rc > 0;
     }
     sd_buf_release(&label);
@@ -537,6 +560,7 @@ void sd_calltree_release(struct sd_calltree *t)
 
 double sd_calltree_share(const struct sd_calltree *t, const int64_t *amounts)
 {
+    sd_assert(t->n_metrics == 0 || t->metric < t->n_metrics);
     if (t->n_metrics == 0 || t->all[t->metric] <= 0)
         return 0;
     return 100.0 * (double)amounts[t->metric] / (double)t->all[t->metric];

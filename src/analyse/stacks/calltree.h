@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_CALLTREE_H
-#define SD_ANALYSE_CALLTREE_H
-/* calltree: the samples, or the traced calls, that were chosen, as one tree of calls.
+#ifndef SD_ANALYSE_STACKS_CALLTREE_H
+#define SD_ANALYSE_STACKS_CALLTREE_H
+/* calltree: merges the chosen stacks of an evidence into one tree of calls.
  * Sonde's own start is never among them.
  *
  * The stacks of a profile tell lines apart; here those of one function (or one line)
@@ -18,8 +18,9 @@
 
 /* Which samples count.  All zero: those of threads that did something. */
 struct sd_sample_choice {
-    const char *metric; /* that shares are of; NULL: samples, or the time of calls where
-                           nothing was sampled */
+    const struct sd_evidence_about *evidence; /* NULL: that which carries the metric, or
+                                                 the first that the profile holds */
+    const char *metric; /* that shares are of; NULL: the evidence's own */
     bool has_idle;      /* idle ones too */
     bool is_gil_only;   /* only while the thread held the interpreter's lock */
     sd_track_id track;  /* only this one; used when has_track */
@@ -34,6 +35,18 @@ struct sd_sample_choice {
 };
 
 enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE, SD_CALLS_BY_MODULE };
+
+/* What is asked of a table, a graph or the stats of stacks. */
+struct sd_stacks_request {
+    struct sd_sample_choice choice; /* which evidence, metric, threads */
+    enum sd_calls_by by;
+    /* Of traced calls: */
+    bool is_raw;     /* with the cost of tracing */
+    bool is_cpu;     /* CPU time, not wall-clock time */
+    bool is_sampled; /* other evidence, by the choice's metric: amounts without calls */
+    bool has_sizes;  /* of growth: sizes were asked for, so that there is none is an
+                        answer */
+};
 
 /* A function: sites of one name, file and first line.  By line: one line of it.  By
  * module: all functions of a file, and what they call in it is the module itself. */
@@ -58,7 +71,8 @@ struct sd_callee_pair {
 
 struct sd_calltree {                      /* all zero is a released one */
     const struct sd_profile *p;           /* borrowed */
-    const struct sd_stack_totals *totals; /* of the profile: samples, or traced calls */
+    enum sd_evidence evidence;            /* what it is made of */
+    const struct sd_stack_totals *totals; /* of the profile: that evidence */
     enum sd_calls_by by;
     uint32_t n_metrics;        /* as theirs */
     uint32_t metric;           /* that shares are of */
@@ -79,7 +93,7 @@ struct sd_calltree {                      /* all zero is a released one */
     struct sd_import_rows imports;       /* owned */
 };
 
-/* SD_EUSAGE when no samples carry the metric. */
+/* SD_EUSAGE when the samples do not have the metric. */
 int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *choice,
                      enum sd_calls_by by, struct sd_calltree *out);
 void sd_calltree_release(struct sd_calltree *t);
@@ -89,11 +103,18 @@ void sd_callee_module(struct sd_buf *to, const struct sd_site *s);
 /* What a row is called: a function's name, or its module's; NULL: no memory. */
 const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
                            enum sd_calls_by by);
-/* Which of the callees match, by their name, their file or both as pstats writes them
- * (file:line(name)): one answer for each, to be freed.  NULL for all of them when
- * nothing is looked for. */
+/* Does the function match, by its name, its file or both as pstats writes them
+ * (file:line(name))?  1, 0 or negative with a sentence; `label` is scratch space,
+ * which the caller releases. */
+int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
+                  struct sd_buf *label);
+/* Which of the callees match: one answer for each, to be freed.  NULL for all of them
+ * when nothing is looked for. */
 int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,
                      bool **out);
+/* The evidence that is chosen, which has stacks. */
+enum sd_evidence sd_choice_evidence(const struct sd_profile *p,
+                                    const struct sd_sample_choice *choice);
 /* Does this total of the profile count? */
 bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
                          const struct sd_sample_total *t);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* flame: the samples as boxes side by side and on top of each other. */
+/* flame: lays the samples out as a flame graph. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/stacks/flametree.h"
-#include "analyse/traced.h"
+#include "analyse/stacks/call_counts.h"
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -59,6 +60,7 @@ static void find_depths(struct maker *m)
 {
     for (size_t i = 0; i < m->t->nodes.n; i++) {
         uint32_t parent = m->t->nodes.items[i].a;
+        sd_assert(parent == NONE || parent < i);
 
         m->depths[i] = parent == NONE ? 1 : m->depths[parent] + 1;
     }
@@ -102,6 +104,7 @@ static int put_in_order(struct maker *m)
             m->n_left_out++;
         }
     }
+    sd_assert(m->n_order <= t->nodes.n);
     qsort_r(m->order, m->n_order, sizeof *m->order, by_place, (void *)t);
     for (uint32_t i = (uint32_t)m->n_order; i-- > 0;)
         m->first_in_order[t->nodes.items[m->order[i]].a + 1] = i;
@@ -181,6 +184,7 @@ static int add_node(struct maker *m, uint32_t node, uint32_t parent, int64_t fro
                                 .waited = t->waited[node] };
     int rc = name_box(m, &t->labels[t->nodes.items[node].b], &box);
 
+    sd_assert(node < t->nodes.n);
     return rc < 0 ? rc : add_box(m, &box);
 }
 
@@ -194,6 +198,7 @@ static int add_folded(struct maker *m, uint32_t node, uint32_t parent, int64_t f
                                 .from = from,
                                 .total = m->folded[at] };
 
+    sd_assert(parent < m->view->n_boxes);
     if (m->folded[at] == 0 || m->folded[at] < m->least) {
         m->n_left_out += m->n_folded[at];
         return 0;
@@ -320,18 +325,23 @@ static void put_losses(struct sd_buf *to, const struct sd_profile *p)
 }
 
 /* "406.8 ms traced: time of all calls; 30 us of tracing subtracted" */
-static void put_traced(struct sd_buf *to, const struct sd_flametree *t)
+static void put_totals(struct sd_buf *to, const struct sd_flametree *t)
 {
+    const struct sd_evidence_about *e = &sd_evidence[t->evidence];
     const struct sd_metric *m = &t->p->metrics[t->totals->metrics[t->metric].at];
     struct sd_buf remarks = { 0 };
     char text[SD_TEXT_MAX];
 
     if (m->unit == SD_UNIT_NANOSECONDS)
-        sd_buf_printf(to, "%s traced: %s of all calls", sd_text_duration(text, t->all),
-                      m->name);
+        sd_buf_printf(to, "%s %s: %s of all %s", sd_text_duration(text, t->all),
+                      e->verb, m->name, e->name);
+    else if (m->unit == SD_UNIT_BYTES)
+        sd_buf_printf(to, "%s %s: %s of all %s", sd_text_bytes(text, t->all), e->verb,
+                      m->name, e->name);
     else
-        sd_buf_printf(to, "%s %s traced", sd_text_count(text, t->all), m->name);
-    sd_traced_caption(&remarks, t->p, false);
+        sd_buf_printf(to, "%s %s %s", sd_text_count(text, t->all), m->name, e->verb);
+    if (t->evidence == SD_CALLS)
+        sd_call_counts_caption(&remarks, t->p, t->request->stacks.is_raw);
     if (remarks.n > 0)
         sd_buf_printf(to, "; %s", sd_buf_string(&remarks));
     to->bad |= remarks.bad;
@@ -345,11 +355,11 @@ static void put_subtitle(struct sd_buf *to, const struct sd_flametree *t)
     uint64_t n_idle;
 
     if (t->metric == NONE) {
-        sd_buf_text(to, "nothing was sampled");
+        sd_buf_printf(to, "nothing was %s", sd_evidence[t->evidence].verb);
         return;
     }
-    if (t->totals == &t->p->calls) {
-        put_traced(to, t);
+    if (t->evidence != SD_SAMPLES) {
+        put_totals(to, t);
         return;
     }
     metric = &t->p->metrics[t->totals->metrics[t->metric].at];
@@ -367,11 +377,11 @@ static void put_subtitle(struct sd_buf *to, const struct sd_flametree *t)
                                                                  t->p->window.from_ns
                                                            : t->p->run_end_ns)));
     put_rate(to, t->p);
-    if (t->wish->choice.is_gil_only)
+    if (t->request->stacks.choice.is_gil_only)
         sd_buf_text(to, ", only those that held the interpreter's lock");
     put_losses(to, t->p);
     n_idle = said(t->p, "sample.idle");
-    if (!t->wish->choice.has_idle && n_idle > 0 && n_idle != UINT64_MAX)
+    if (!t->request->stacks.choice.has_idle && n_idle > 0 && n_idle != UINT64_MAX)
         sd_buf_text(to, " (idle ones are not shown)");
 }
 
@@ -415,18 +425,17 @@ static void choose_unit(struct maker *m)
     m->view->kind = unit == SD_UNIT_NANOSECONDS ? SD_CELL_NS
                     : unit == SD_UNIT_BYTES     ? SD_CELL_BYTES
                                                 : SD_CELL_COUNT;
-    m->view->search = m->t->wish->search;
-    m->view->unit = m->view->kind != SD_CELL_COUNT    ? NULL
-                    : m->t->totals == &m->t->p->calls ? "calls"
-                                                      : "samples";
+    m->view->search = m->t->request->search;
+    m->view->unit =
+        m->view->kind != SD_CELL_COUNT ? NULL : sd_evidence[m->t->evidence].name;
 }
 
-int sd_analyse_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,
+int sd_analyse_flame(const struct sd_profile *p, const struct sd_view_request *request,
                      struct sd_arena *a, struct sd_view_flame *out)
 {
     struct sd_flametree t;
     struct maker m = { .t = &t, .arena = a, .view = out };
-    int rc = sd_flametree_make(p, wish, &t);
+    int rc = sd_flametree_make(p, request, &t);
 
     *out = (struct sd_view_flame){ 0 };
     if (rc < 0)
@@ -436,8 +445,8 @@ int sd_analyse_flame(const struct sd_profile *p, const struct sd_flame_wish *wis
     if (rc == 0) {
         find_depths(&m);
         choose_unit(&m);
-        choose_least(&m,
-                     wish->least_percent > 0 ? wish->least_percent : SD_FLAME_LEAST);
+        choose_least(&m, request->least_percent > 0 ? request->least_percent
+                                                    : SD_FLAME_LEAST);
         rc = put_in_order(&m);
     }
     if (rc == 0)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -60,6 +61,7 @@ static int label_id(struct maker *m, const struct sd_flame_label *label, uint32_
     if (!labels)
         return sd_no_memory();
     m->t->labels = labels;
+    sd_assert(*id == m->t->n_labels);
     labels[m->t->n_labels++] = *label;
     return 0;
 }
@@ -67,7 +69,7 @@ static int label_id(struct maker *m, const struct sd_flame_label *label, uint32_
 static int label_stacks(struct maker *m)
 {
     const struct sd_profile *p = m->t->p;
-    const struct sd_flame_wish *wish = m->t->wish;
+    const struct sd_view_request *request = m->t->request;
     int rc = 0;
 
     m->label_of_stack = sd_alloc((p->n_stacks + 1) * sizeof *m->label_of_stack);
@@ -76,11 +78,11 @@ static int label_stacks(struct maker *m)
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
         const struct sd_stack *s = &p->stacks[i];
         const struct sd_site *site = &p->sites[s->site.at];
-        uint32_t line = wish->by == SD_CALLS_BY_LINE ? s->line : site->line;
-        struct sd_flame_label label = { site->name,
-                                        wish->has_full_files ? site->file
-                                                             : sd_site_short_file(site),
-                                        wish->has_no_lines ? 0 : line, kind_of(site) };
+        uint32_t line = request->stacks.by == SD_CALLS_BY_LINE ? s->line : site->line;
+        struct sd_flame_label label = {
+            site->name, request->has_full_files ? site->file : sd_site_short_file(site),
+            request->has_no_lines ? 0 : line, kind_of(site)
+        };
 
         rc = label_id(m, &label, &m->label_of_stack[i]);
     }
@@ -93,6 +95,7 @@ static int grow_amounts(struct sd_flametree *t)
 {
     int64_t **all[] = { &t->self, &t->total, &t->idle, &t->waited };
 
+    sd_assert(t->nodes.cap >= t->nodes.n && t->nodes.cap > t->cap_amounts);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         int64_t *grown = sd_regrow(*all[k], t->nodes.cap * sizeof *grown);
 
@@ -130,15 +133,16 @@ static int add_track(struct maker *m, sd_track_id track, uint32_t *node)
 /* The nodes that stand before the first frame: process, thread. */
 static int first_node(struct maker *m, sd_track_id track, uint32_t *node)
 {
-    const struct sd_flame_wish *wish = m->t->wish;
+    const struct sd_view_request *request = m->t->request;
     sd_track_id process = sd_profile_process_of(m->t->p, track);
-    bool has_process = wish->has_processes && process.at != NONE;
+    bool has_process = request->has_process_boxes && process.at != NONE;
     int rc = 0;
 
     *node = NONE;
     if (has_process)
         rc = add_track(m, process, node);
-    if (rc == 0 && wish->has_threads && !(has_process && process.at == track.at))
+    if (rc == 0 && request->has_thread_boxes &&
+        !(has_process && process.at == track.at))
         rc = add_track(m, track, node);
     return rc;
 }
@@ -155,6 +159,7 @@ static int set_place(struct maker *m, uint32_t first, uint32_t stack, uint32_t n
     if (!node_at)
         return sd_no_memory();
     m->node_at = node_at;
+    sd_assert(at < m->cap_places);
     node_at[at] = node;
     return 0;
 }
@@ -163,7 +168,7 @@ static bool is_folded(const struct maker *m, uint32_t stack)
 {
     const struct sd_profile *p = m->t->p;
 
-    return m->t->wish->choice.is_mine &&
+    return m->t->request->stacks.choice.is_mine &&
            sd_site_is_library(&p->sites[p->stacks[stack].site.at]);
 }
 
@@ -209,6 +214,14 @@ static int add_idle(struct maker *m, uint32_t *node)
 
 /* --- Amounts */
 
+static int64_t amount_of(const struct sd_flametree *t, size_t i)
+{
+    int64_t amount = t->totals->values[t->metric][i];
+
+    return t->tracing == NONE ? amount
+                              : sd_sum_i64(amount, t->totals->values[t->tracing][i]);
+}
+
 static int add_samples(struct maker *m)
 {
     struct sd_flametree *t = m->t;
@@ -216,10 +229,10 @@ static int add_samples(struct maker *m)
 
     for (size_t i = 0; i < t->totals->n && rc == 0; i++) {
         const struct sd_sample_total *s = &t->totals->items[i];
-        int64_t amount = t->totals->values[t->metric][i];
+        int64_t amount = amount_of(t, i);
         uint32_t node = NONE, first;
 
-        if (!sd_sample_is_chosen(&t->wish->choice, s))
+        if (!sd_sample_is_chosen(&t->request->stacks.choice, s))
             continue;
         t->all = sd_sum_i64(t->all, amount);
         rc = first_node(m, s->track, &first);
@@ -242,6 +255,7 @@ static void sum_up(struct sd_flametree *t)
 {
     for (size_t i = t->nodes.n; i-- > 0;) {
         uint32_t parent = t->nodes.items[i].a;
+        sd_assert(parent == NONE || parent < i);
 
         t->total[i] = sd_sum_i64(t->total[i], t->self[i]);
         if (parent == NONE)
@@ -253,24 +267,31 @@ static void sum_up(struct sd_flametree *t)
 
 static int choose_metric(struct sd_flametree *t)
 {
-    const char *name = t->wish->choice.metric;
+    const char *name = t->request->stacks.choice.metric;
 
-    t->totals = sd_profile_totals(t->p, name);
+    t->evidence = sd_choice_evidence(t->p, &t->request->stacks.choice);
+    t->totals = &t->p->evidence[t->evidence].stacks;
     if (!name)
-        name = sd_totals_by_default(t->p, t->totals);
+        name = sd_evidence_metric(t->p, t->evidence);
     t->metric = sd_totals_metric(t->p, t->totals, name);
     if (t->metric == NONE && t->totals->n > 0)
-        return sd_fail(SD_EUSAGE, "no samples carry \"%s\"", name);
+        return sd_fail(SD_EUSAGE, "%s have no metric \"%s\"",
+                       sd_evidence[t->evidence].name, name);
+    sd_assert(t->metric == NONE || t->metric < t->totals->n_metrics);
+    t->tracing = NONE;
+    if (t->request->stacks.is_raw &&
+        (strcmp(name, "time") == 0 || strcmp(name, "cpu_time") == 0))
+        t->tracing = sd_totals_metric(t->p, t->totals, "tracing");
     return 0;
 }
 
-int sd_flametree_make(const struct sd_profile *p, const struct sd_flame_wish *wish,
+int sd_flametree_make(const struct sd_profile *p, const struct sd_view_request *request,
                       struct sd_flametree *out)
 {
     struct maker m = { .t = out };
     int rc;
 
-    *out = (struct sd_flametree){ .p = p, .wish = wish };
+    *out = (struct sd_flametree){ .p = p, .request = request };
     m.keys.arena = m.files.arena = &m.arena;
     rc = choose_metric(out);
     if (rc == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_FLAMETREE_H
-#define SD_ANALYSE_FLAMETREE_H
-/* flametree: the chosen samples as a tree of what is shown.
+#ifndef SD_ANALYSE_STACKS_FLAMETREE_H
+#define SD_ANALYSE_STACKS_FLAMETREE_H
+/* flametree: the tree that a flame graph shows.
  *
  * Unlike a calltree its nodes may be processes and threads, and two functions that look
  * the same are one.  It carries one metric, and how much of it was idle: what a
@@ -20,10 +20,12 @@ struct sd_flame_label { /* texts are borrowed from the profile */
 
 struct sd_flametree { /* all zero is a released one */
     const struct sd_profile *p;
-    const struct sd_flame_wish *wish;
-    const struct sd_stack_totals *totals; /* samples, or traced calls */
+    const struct sd_view_request *request;
+    enum sd_evidence evidence;            /* what it is made of */
+    const struct sd_stack_totals *totals; /* of that */
     uint32_t metric;                      /* which of theirs */
-    struct sd_flame_label *labels;        /* owned */
+    uint32_t tracing; /* theirs that is added to it, or UINT32_MAX: none is */
+    struct sd_flame_label *labels; /* owned */
     size_t n_labels, cap_labels;
     struct sd_triples nodes; /* parent or UINT32_MAX, label, 0 */
     /* By node; owned.  Sums over what is below are in `total` and `idle`. */
@@ -33,8 +35,8 @@ struct sd_flametree { /* all zero is a released one */
     int64_t all; /* with samples that have no frame */
 };
 
-/* SD_EUSAGE when no samples carry the metric. */
-int sd_flametree_make(const struct sd_profile *p, const struct sd_flame_wish *wish,
+/* SD_EUSAGE when the samples do not have the metric. */
+int sd_flametree_make(const struct sd_profile *p, const struct sd_view_request *request,
                       struct sd_flametree *out);
 void sd_flametree_release(struct sd_flametree *t);
 #endif

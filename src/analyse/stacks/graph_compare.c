@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_compare: two graphs as one, each function and call with the numbers of both. */
+/* graph_compare: joins two call graphs into one, each function and call with the
+ * numbers of both. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,10 +233,10 @@ static int join(struct sd_view_graph *g, const struct sd_view_graph *other,
 }
 
 int sd_graph_compare(const struct sd_call_stats *s, const struct sd_call_stats *other,
-                     const struct sd_graph_wish *wish, struct sd_arena *a,
+                     const struct sd_graph_request *request, struct sd_arena *a,
                      struct sd_view_graph *out)
 {
-    const struct sd_graph_wish all = { .node_percent = 0 };
+    const struct sd_graph_request all = { .node_percent = 0 };
     struct sd_view_graph theirs;
     int rc = sd_graph_make(s, &all, a, out);
 
@@ -249,5 +250,5 @@ int sd_graph_compare(const struct sd_call_stats *s, const struct sd_call_stats *
     out->has_calls |= theirs.has_calls;
     out->n_all_nodes = out->n_nodes;
     out->n_all_edges = out->n_edges;
-    return sd_graph_prune(out, wish);
+    return sd_graph_prune(out, request);
 }

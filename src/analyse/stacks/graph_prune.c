@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_prune: what of a call graph is worth drawing. */
+/* graph_prune: leaves out of a call graph what is below the thresholds. */
 #include <fnmatch.h>
 #include <string.h>
 
 #include "analyse/stacks/call_graph.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/groups.h"
 #include "base/mem.h"
@@ -74,6 +75,7 @@ static int begin_walk(struct walk *w)
     sd_groups_sum(w->first, n);
     for (uint32_t i = 0; i < w->g->n_edges; i++)
         w->by_node[sd_groups_place(w->first, begin_of(w, i))] = i;
+    sd_assert(w->first[n] == w->g->n_edges);
     return 0;
 }
 
@@ -102,6 +104,7 @@ static void reach(struct walk *w, size_t n_queue, bool has_depth, uint64_t depth
             is_reached[next] = true;
             w->depth[next] = w->depth[node] + 1;
             w->queue[n_queue++] = next;
+            sd_assert(n_queue <= w->g->n_nodes);
         }
     }
 }
@@ -130,9 +133,9 @@ static size_t queue_matching(struct walk *w, const char *pattern, const bool *is
 }
 
 /* Keeps of the nodes those that are reached from what matches. */
-static int keep_reached(const struct sd_view_graph *g, const struct sd_graph_wish *wish,
-                        const char *pattern, bool goes_up, bool *is_node,
-                        const bool *is_edge)
+static int keep_reached(const struct sd_view_graph *g,
+                        const struct sd_graph_request *request, const char *pattern,
+                        bool goes_up, bool *is_node, const bool *is_edge)
 {
     struct walk w = { .g = g, .is_kept = is_edge, .goes_up = goes_up };
     bool *is_reached = sd_zalloc(g->n_nodes + 1);
@@ -150,7 +153,7 @@ static int keep_reached(const struct sd_view_graph *g, const struct sd_graph_wis
                     "0 draws all of them",
                     pattern);
     if (rc == 0) {
-        reach(&w, n, wish->has_depth, wish->depth, is_reached);
+        reach(&w, n, request->has_depth, request->depth, is_reached);
         for (size_t i = 0; i < g->n_nodes; i++)
             is_node[i] = is_node[i] && is_reached[i];
     }
@@ -161,38 +164,39 @@ static int keep_reached(const struct sd_view_graph *g, const struct sd_graph_wis
 
 /* --- The whole */
 
-static void weigh_edges(const struct sd_view_graph *g, const struct sd_graph_wish *wish,
-                        const bool *is_node, bool *is_edge)
+static void weigh_edges(const struct sd_view_graph *g,
+                        const struct sd_graph_request *request, const bool *is_node,
+                        bool *is_edge)
 {
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct sd_graph_edge *e = &g->edges[i];
 
         is_edge[i] = is_node[e->from] && is_node[e->to] &&
-                     larger(e->total, e->other_total) >= wish->edge_percent / 100;
+                     larger(e->total, e->other_total) >= request->edge_percent / 100;
     }
 }
 
-static int mark(const struct sd_view_graph *g, const struct sd_graph_wish *wish,
+static int mark(const struct sd_view_graph *g, const struct sd_graph_request *request,
                 bool *is_node, bool *is_edge)
 {
-    int rc = check_paths(g, wish->paths);
+    int rc = check_paths(g, request->paths);
 
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct sd_graph_node *n = &g->nodes[i];
 
-        is_node[i] = larger(n->total, n->other_total) >= wish->node_percent / 100 &&
-                     is_below(n, wish->paths);
+        is_node[i] = larger(n->total, n->other_total) >= request->node_percent / 100 &&
+                     is_below(n, request->paths);
     }
-    weigh_edges(g, wish, is_node, is_edge);
-    if (wish->root)
-        rc = keep_reached(g, wish, wish->root, false, is_node, is_edge);
-    if (wish->root && rc == 0)
-        weigh_edges(g, wish, is_node, is_edge);
-    if (wish->leaf && rc == 0)
-        rc = keep_reached(g, wish, wish->leaf, true, is_node, is_edge);
-    weigh_edges(g, wish, is_node, is_edge);
+    weigh_edges(g, request, is_node, is_edge);
+    if (request->root)
+        rc = keep_reached(g, request, request->root, false, is_node, is_edge);
+    if (request->root && rc == 0)
+        weigh_edges(g, request, is_node, is_edge);
+    if (request->leaf && rc == 0)
+        rc = keep_reached(g, request, request->leaf, true, is_node, is_edge);
+    weigh_edges(g, request, is_node, is_edge);
     return rc;
 }
 
@@ -213,6 +217,7 @@ static void drop(struct sd_view_graph *g, const bool *is_node, const bool *is_ed
             continue;
         e.from = places[e.from];
         e.to = places[e.to];
+        sd_assert(e.from < n && e.to < n); /* an edge that is kept has both ends */
         g->edges[n_edges++] = e;
     }
     g->n_nodes = n;
@@ -232,17 +237,17 @@ static void weigh_nodes(struct sd_view_graph *g, bool is_by_self)
             !is_by_self || most == 0 ? g->nodes[i].total : g->nodes[i].self / most;
 }
 
-int sd_graph_prune(struct sd_view_graph *g, const struct sd_graph_wish *wish)
+int sd_graph_prune(struct sd_view_graph *g, const struct sd_graph_request *request)
 {
     bool *is_node = sd_zalloc(g->n_nodes + 1), *is_edge = sd_zalloc(g->n_edges + 1);
     uint32_t *places = sd_alloc((g->n_nodes + 1) * sizeof *places);
     int rc = is_node && is_edge && places ? 0 : sd_no_memory();
 
     if (rc == 0)
-        rc = mark(g, wish, is_node, is_edge);
+        rc = mark(g, request, is_node, is_edge);
     if (rc == 0) {
         drop(g, is_node, is_edge, places);
-        weigh_nodes(g, wish->is_coloured_by_self);
+        weigh_nodes(g, request->is_coloured_by_self);
     }
     sd_free(is_node);
     sd_free(is_edge);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/stacks/calltree.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -28,13 +29,16 @@ static bool is_frozen(const char *file)
 }
 
 /* Functions of importlib that import; others only look for a module or read its
- * source. */
+ * source.  `cb` is called when the lock of a module goes, on 3.15 when
+ * _find_and_load has returned already. */
 static bool is_entry(const char *function)
 {
     static const char *const entries[] = {
-        "_find_and_load", "_handle_fromlist", "_gcd_import", "_lock_unlock_module",
-        "import_module",  "__import__",       "reload",      "exec_module",
-        "load_module",
+        "_find_and_load", "_handle_fromlist",
+        "_gcd_import",    "_lock_unlock_module",
+        "import_module",  "__import__",
+        "reload",         "exec_module",
+        "load_module",    "cb",
     };
     const char *dot = strrchr(function, '.'); /* qualified: the class stands before */
 
@@ -168,6 +172,7 @@ static void find_startup(struct finder *f)
     for (size_t i = 0; i < f->p->n_stacks; i++) {
         uint32_t parent = f->p->stacks[i].parent.at;
         enum sd_import_part part = part_at(f, i);
+        sd_assert(parent == NONE || parent < i);
 
         is_startup[i] =
             part == SD_IMPORT_STARTUP ||
@@ -198,6 +203,7 @@ static void find_imports(struct finder *f)
 
 static uint32_t importer_of(const struct finder *f, size_t stack)
 {
+    sd_assert(f->entry_of[stack] != NONE);
     return f->p->stacks[f->entry_of[stack]].parent.at;
 }
 
@@ -217,6 +223,7 @@ static int add_row(struct finder *f, const struct sd_buf *key, const char *name,
     if (!rows)
         return sd_no_memory();
     out->rows = rows;
+    sd_assert(*row == out->n);
     rows[out->n] = (struct sd_import_row){
         .name = sd_arena_string(&out->arena, name, strlen(name)),
         .importer = importer == NONE ? SD_NO_SITE : f->p->stacks[importer].site,
@@ -266,6 +273,7 @@ static void note_row(struct finder *f, uint32_t importer, uint32_t row)
     uint32_t *only = &f->only[importer];
     const struct sd_import_row *rows = f->out->rows;
 
+    sd_assert(row < f->out->n);
     if (*only == SEVERAL || *only == row)
         return;
     if (*only == NONE || sd_import_is_package_of(rows[*only].name, rows[row].name))
@@ -304,6 +312,7 @@ static int choose_row(struct finder *f, size_t i)
         return name_unknown(f, importer, &row_of[i]);
     else
         row_of[i] = own;
+    sd_assert(row_of[i] < f->out->n);
     f->out->is_body[i] = body == i && own == row_of[i];
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_ANALYSE_IMPORT_ROWS_H
-#define SD_ANALYSE_IMPORT_ROWS_H
-/* import_rows: which stacks are part of an import, and of which module's.
+#ifndef SD_ANALYSE_STACKS_IMPORT_ROWS_H
+#define SD_ANALYSE_STACKS_IMPORT_ROWS_H
+/* import_rows: finds which stacks are part of an import, and of which module.
  *
  * One `import numpy` runs hundreds of functions, most of them importlib's.  Tables of
  * functions show it as one row, `import numpy`: everything from the first function of

@@ -12,36 +12,36 @@ struct ids {
     uint32_t thread, shape, script, load, body, site, start;
 };
 
-static struct ids define(struct sd_made *m)
+static struct ids define(struct sd_maker *m)
 {
     struct ids i;
 
-    i.thread = sd_made_track(m, SD_TRACK_THREAD,
-                             sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python"), 7,
-                             "MainThread");
-    i.shape = sd_made_sample_shape(m);
-    i.script = sd_made_function(m, "<module>", "/home/me/app.py", 1);
-    i.load = sd_made_function(m, "_find_and_load", BOOTSTRAP, 900);
-    i.body = sd_made_function(m, "_call_with_frames_removed", BOOTSTRAP, 200);
-    i.site = sd_made_function(m, "<module>", "/usr/lib/python3.8/site.py", 1);
+    i.thread = sd_maker_track(m, SD_TRACK_THREAD,
+                              sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python"), 7,
+                              "MainThread");
+    i.shape = sd_maker_sample_shape(m);
+    i.script = sd_maker_function(m, "<module>", "/home/me/app.py", 1);
+    i.load = sd_maker_function(m, "_find_and_load", BOOTSTRAP, 900);
+    i.body = sd_maker_function(m, "_call_with_frames_removed", BOOTSTRAP, 200);
+    i.site = sd_maker_function(m, "<module>", "/usr/lib/python3.8/site.py", 1);
     i.start =
-        sd_made_function(m, "<module>", "/opt/sonde/_bootstrap/sitecustomize.py", 1);
+        sd_maker_function(m, "<module>", "/opt/sonde/_bootstrap/sitecustomize.py", 1);
     return i;
 }
 
 /* importlib, then the body of the module in this file. */
-static uint32_t import(struct sd_made *m, const struct ids *i, uint32_t importer,
+static uint32_t import(struct sd_maker *m, const struct ids *i, uint32_t importer,
                        const char *file)
 {
-    uint32_t load = sd_made_stack(m, importer, i->load, 901);
-    uint32_t run = sd_made_stack(m, load, i->body, 201);
+    uint32_t load = sd_maker_stack(m, importer, i->load, 901);
+    uint32_t run = sd_maker_stack(m, load, i->body, 201);
 
-    return sd_made_stack(m, run, sd_made_function(m, "<module>", file, 1), 5);
+    return sd_maker_stack(m, run, sd_maker_function(m, "<module>", file, 1), 5);
 }
 
-static void sample(struct sd_made *m, const struct ids *i, uint32_t stack, int64_t n)
+static void sample(struct sd_maker *m, const struct ids *i, uint32_t stack, int64_t n)
 {
-    sd_made_sample(m, i->thread, stack, 0, 10, i->shape, n);
+    sd_maker_sample(m, i->thread, stack, 0, 10, i->shape, n);
 }
 
 static const struct sd_cell *cell(const struct sd_view_table *t, const char *function,
@@ -66,43 +66,44 @@ static int64_t samples(const struct sd_view_table *t, const char *function)
     return c ? c->number : -1;
 }
 
-static struct sd_profile *analysed(struct sd_made *m, bool folds, struct sd_view *v)
+static struct sd_profile *analysed(struct sd_maker *m, bool folds, struct sd_view *v)
 {
     const struct sd_sample_choice choice = { .folds_imports = folds };
     struct sd_profile *p;
 
-    sd_made_end(m, 0);
-    p = sd_made_load(m, NULL);
+    sd_maker_end(m, 0);
+    p = sd_maker_load(m, NULL);
     *v = (struct sd_view){ 0 };
-    CHECK(sd_analyse_functions(p, &choice, v) == 0);
+    CHECK(sd_analyse_functions(p, &(struct sd_stacks_request){ .choice = choice }, v) ==
+          0);
     return p;
 }
 
-static void release(struct sd_made *m, struct sd_profile *p, struct sd_view *v)
+static void release(struct sd_maker *m, struct sd_profile *p, struct sd_view *v)
 {
     sd_view_release(v);
     sd_profile_free(p);
-    sd_made_release(m);
+    sd_maker_release(m);
 }
 
 TEST(import_rows_are_one_for_each_import_of_the_program)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_view v;
     struct sd_profile *p;
     struct ids i;
     uint32_t json, line, decoder;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     i = define(&m);
-    line = sd_made_stack(&m, 0, i.script, 3);
+    line = sd_maker_stack(&m, 0, i.script, 3);
     json = import(&m, &i, line, "/usr/lib/python3.8/json/__init__.py");
     decoder = import(&m, &i, json, "/usr/lib/python3.8/json/decoder.py");
     sample(&m, &i, line, 1);
     sample(&m, &i, json, 2);
     sample(&m, &i, decoder, 4);
-    sample(&m, &i, sd_made_stack(&m, line, i.load, 950), 8); /* json is searched */
+    sample(&m, &i, sd_maker_stack(&m, line, i.load, 950), 8); /* json is searched */
     p = analysed(&m, true, &v);
     CHECK(v.tables[0].n_rows == 2);
     CHECK(samples(&v.tables[0], "import json") == 14);
@@ -115,24 +116,24 @@ TEST(import_rows_are_one_for_each_import_of_the_program)
 
 TEST(import_rows_of_a_package_and_its_module_are_one)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_view v;
     struct sd_profile *p;
     struct ids i;
     uint32_t line;
 
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     i = define(&m);
-    line = sd_made_stack(&m, 0, i.script, 3); /* import mine.net, beside the script */
+    line = sd_maker_stack(&m, 0, i.script, 3); /* import mine.net, beside the script */
     sample(&m, &i, import(&m, &i, line, "/home/me/mine/__init__.py"), 1);
     sample(&m, &i, import(&m, &i, line, "/home/me/mine/net.py"), 2);
-    line = sd_made_stack(&m, 0, i.script, 4); /* import enum, io */
+    line = sd_maker_stack(&m, 0, i.script, 4); /* import enum, io */
     sample(&m, &i, import(&m, &i, line, "/usr/lib/python3.8/enum.py"), 4);
     sample(&m, &i, import(&m, &i, line, "<frozen io>"), 8);
-    sample(&m, &i, sd_made_stack(&m, line, i.load, 950), 16);
-    line = sd_made_stack(&m, 0, i.script, 5); /* a module in C */
-    sample(&m, &i, sd_made_stack(&m, line, i.load, 950), 32);
+    sample(&m, &i, sd_maker_stack(&m, line, i.load, 950), 16);
+    line = sd_maker_stack(&m, 0, i.script, 5); /* a module in C */
+    sample(&m, &i, sd_maker_stack(&m, line, i.load, 950), 32);
     p = analysed(&m, true, &v);
     CHECK(samples(&v.tables[0], "import mine.net") == 3);
     CHECK(samples(&v.tables[0], "import enum") == 4);
@@ -145,21 +146,21 @@ TEST(import_rows_of_a_package_and_its_module_are_one)
 
 TEST(import_rows_leave_out_the_start_of_sonde_and_keep_the_users)
 {
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_view v;
     struct sd_profile *p;
     struct ids i;
     uint32_t site, start;
 
     for (int folds = 0; folds < 2; folds++) {
-        sd_made_begin(&m);
-        sd_made_chunk(&m, 1, 1);
+        sd_maker_begin(&m);
+        sd_maker_chunk(&m, 1, 1);
         i = define(&m);
-        site = sd_made_stack(&m, sd_made_stack(&m, 0, i.load, 901), i.site, 5);
-        start = sd_made_stack(&m, sd_made_stack(&m, site, i.load, 901), i.start, 3);
+        site = sd_maker_stack(&m, sd_maker_stack(&m, 0, i.load, 901), i.site, 5);
+        start = sd_maker_stack(&m, sd_maker_stack(&m, site, i.load, 901), i.start, 3);
         sample(&m, &i, site, 1);
         sample(&m, &i, start, 2);
-        sample(&m, &i, sd_made_stack(&m, start, i.load, 901), 4);
+        sample(&m, &i, sd_maker_stack(&m, start, i.load, 901), 4);
         sample(&m, &i, import(&m, &i, start, "/home/me/sitecustomize.py"), 8);
         p = analysed(&m, folds, &v);
         CHECK(strstr(v.tables[0].note, "Sonde's own start took 60"));
@@ -179,6 +180,8 @@ TEST(import_rows_are_of_imports_alone)
 {
     CHECK(sd_import_part_of("_find_and_load", BOOTSTRAP) == SD_IMPORT_ENTRY);
     CHECK(sd_import_part_of("SourceLoader.exec_module", BOOTSTRAP) == SD_IMPORT_ENTRY);
+    CHECK(sd_import_part_of("_get_module_lock.<locals>.cb", BOOTSTRAP) ==
+          SD_IMPORT_ENTRY);
     CHECK(sd_import_part_of("get_source", BOOTSTRAP) == SD_IMPORT_INSIDE);
     CHECK(sd_import_part_of("import_module",
                             "/usr/lib/python3.8/importlib/__init__.py") ==

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* imports: how long modules took to import, as a tree.
+/* imports: shows how long modules took to import, as a tree.
  *
  * The body of a module is a function called `<module>`; between it and the body that
  * imported it stand the frames of importlib, which find, read and compile.  Those are
@@ -8,7 +8,8 @@
  * functions they call. */
 #include <string.h>
 
-#include "analyse/traced.h"
+#include "analyse/stacks/call_counts.h"
+#include "analyse/views.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -34,7 +35,7 @@ struct body { /* of a module, under the body that imported it */
 };
 
 struct imports {
-    struct sd_traced traced;
+    struct sd_call_counts traced;
     struct sd_triples bodies; /* importer or NONE, callee, 0 */
     struct body *sums;        /* owned; by body */
     size_t cap;
@@ -171,8 +172,7 @@ static int put_body(const struct imports *m, struct sd_view *v,
 static int import_table(const struct imports *m, struct sd_view *v)
 {
     size_t n = m->bodies.n;
-    struct sd_view_table *table =
-        sd_view_add(v, "imports", "Imports", columns, N_COLUMNS, n);
+    struct sd_view_table *table = sd_views_add(v, "imports", columns, N_COLUMNS, n);
     int rc = 0;
 
     if (!table)
@@ -185,16 +185,17 @@ static int import_table(const struct imports *m, struct sd_view *v)
     return rc < 0 ? rc : sd_view_table_sort(v, table, "total", 0);
 }
 
-int sd_traced_imports(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                      struct sd_view *v)
+/* Modules as they were imported, one below the one that imported it first. */
+int sd_view_imports(const struct sd_profile *p, const struct sd_view_request *r,
+                    struct sd_view *v)
 {
-    struct sd_traced_wish all = *wish;
+    struct sd_stacks_request all = r->stacks;
     struct imports m = { .cap = 0 };
     int rc;
 
     all.by = SD_CALLS_BY_FUNCTION; /* bodies are functions, of libraries too */
     all.choice.is_mine = false;
-    rc = sd_traced_make(p, &all, &m.traced);
+    rc = sd_call_counts_make(p, &all, &m.traced);
     if (rc == 0)
         rc = gather(&m);
     if (rc == 0) {
@@ -205,6 +206,6 @@ int sd_traced_imports(const struct sd_profile *p, const struct sd_traced_wish *w
     sd_free(m.sums);
     sd_free(m.body_of);
     sd_free(m.is_machinery);
-    sd_traced_release(&m.traced);
+    sd_call_counts_release(&m.traced);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_BASE_CRC_H
-#define SD_BASE_CRC_H
-/* crc: CRC-32C (Castagnoli), with the processor's own instruction where it has
+#ifndef SD_BASE_ENCODING_CRC_H
+#define SD_BASE_ENCODING_CRC_H
+/* crc: computes CRC-32C (Castagnoli), with the processor's own instruction where it has
  * one.  Start with 0; feed on with the last result. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_BASE_CSV_H
-#define SD_BASE_CSV_H
-/* csv: one text cell as RFC 4180 wants it, safe for those who open it.
+#ifndef SD_BASE_ENCODING_CSV_H
+#define SD_BASE_ENCODING_CSV_H
+/* csv: writes one text cell as RFC 4180 has it, safe to open in a spreadsheet.
  *
  * A spreadsheet takes a cell that begins with = + - @ for a formula, and names come
  * from strangers: such a cell gets a ' before it.  Unprintable characters are escaped

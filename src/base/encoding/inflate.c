@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 enum { LENGTH_MAX = 15, LITERALS = 288, DISTANCES = 32, ORDERS = 19 };
 enum { END_OF_BLOCK = 256, FIRST_LENGTH = 257, N_LENGTHS = 29, N_DISTANCES = 30 };
 
@@ -19,6 +21,7 @@ static uint32_t take(struct inflating *z, unsigned n)
 {
     uint32_t v;
 
+    sd_assert(n <= 16 && z->n_bits < 24); /* one byte more must fit */
     while (z->n_bits < n && z->at < z->end) {
         z->bits |= (uint32_t)*z->at++ << z->n_bits;
         z->n_bits += 8;
@@ -45,6 +48,7 @@ static bool make_code(struct code *c, const uint8_t *lengths, unsigned n)
     uint16_t next[LENGTH_MAX + 1];
     int left = 1;
 
+    sd_assert(n <= LITERALS);
     memset(c->n_of, 0, sizeof c->n_of);
     for (unsigned i = 0; i < n; i++)
         c->n_of[lengths[i]]++;
@@ -76,6 +80,7 @@ static unsigned take_symbol(struct inflating *z, const struct code *c)
         at += c->n_of[i];
         first = (first + c->n_of[i]) << 1;
     }
+    sd_assert(at <= LITERALS);
     z->bad = true;
     return END_OF_BLOCK;
 }
@@ -125,6 +130,7 @@ static size_t take_distance(struct inflating *z, const struct code *c)
 /* What comes again may reach into itself: byte by byte. */
 static void repeat(struct inflating *z, size_t distance, unsigned n)
 {
+    sd_assert(z->bad || distance > 0);
     z->bad |= distance > z->n || n > z->n_to - z->n;
     for (; n > 0 && !z->bad; n--, z->n++)
         z->to[z->n] = z->to[z->n - distance];
@@ -193,6 +199,8 @@ static void put_dynamic(struct inflating *z)
     uint8_t lengths[LITERALS + DISTANCES + 1] = { 0 };
     struct code literals, distances;
 
+    _Static_assert(257 + 31 <= LITERALS && 1 + 31 <= DISTANCES,
+                   "what five bits can say");
     for (unsigned i = 0; i < n_orders; i++)
         lengths[order[i]] = (uint8_t)take(z, 3);
     z->bad |= n_literals > LITERALS || !make_code(&literals, lengths, ORDERS);
@@ -226,5 +234,6 @@ bool sd_inflate(const uint8_t *p, size_t n, uint8_t *to, size_t n_to)
             z.bad = true;
         }
     }
+    sd_assert(z.n <= n_to && z.at <= z.end);
     return !z.bad && z.n == n_to;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_BASE_INFLATE_H
-#define SD_BASE_INFLATE_H
-/* inflate: bytes as they were before deflate (RFC 1951) made them fewer.
+#ifndef SD_BASE_ENCODING_INFLATE_H
+#define SD_BASE_ENCODING_INFLATE_H
+/* inflate: decompresses deflate data (RFC 1951).
  *
  * For what lies in archives and is read by an eye: some kilobytes of source.  A library
  * is several times as fast, and would be one more that the extension has to find. */

@@ -8,6 +8,7 @@
 
 void sd_json_init(struct sd_json *j, struct sd_out *out, bool pretty)
 {
+    sd_assert(out);
     *j = (struct sd_json){ .out = out, .pretty = pretty };
 }
 
@@ -95,6 +96,7 @@ static void put_char(const struct sd_json *j, uint32_t code, const char *s, size
     static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
     const char *known = NULL;
 
+    _Static_assert(sizeof letters % 2 == 1, "pairs, and the 0 that ends them");
     for (const char *l = letters; *l && !known; l += 2)
         known = (uint32_t)*l == code ? l + 1 : NULL;
     if (known)
@@ -189,6 +191,12 @@ void sd_json_key_string(struct sd_json *j, const char *key, const char *s)
     sd_json_string(j, s);
 }
 
+void sd_json_key_int(struct sd_json *j, const char *key, int64_t v)
+{
+    sd_json_key(j, key);
+    sd_json_int(j, v);
+}
+
 void sd_json_key_uint(struct sd_json *j, const char *key, uint64_t v)
 {
     sd_json_key(j, key);
@@ -205,4 +213,16 @@ void sd_json_key_bool(struct sd_json *j, const char *key, bool v)
 {
     sd_json_key(j, key);
     sd_json_bool(j, v);
+}
+
+void sd_json_key_object(struct sd_json *j, const char *key)
+{
+    sd_json_key(j, key);
+    sd_json_object(j);
+}
+
+void sd_json_key_array(struct sd_json *j, const char *key)
+{
+    sd_json_key(j, key);
+    sd_json_array(j);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_BASE_JSON_H
-#define SD_BASE_JSON_H
-/* json: writes JSON as it goes, no tree in memory.  Commas, quotes and escapes
- * are its business; nesting is asserted.  Several values at the top are one per
- * line; the last line's end is the caller's.  Text that is not UTF-8 comes out with
- * U+FFFD in place of each bad byte; '<' is written \u003c, so that the result
- * may stand inside a <script>, unless it is told to keep it. */
+#ifndef SD_BASE_ENCODING_JSON_H
+#define SD_BASE_ENCODING_JSON_H
+/* json: writes JSON as a stream, without a tree in memory.  Commas, quotes and escapes
+ * are its business; nesting is asserted.  Several values at the top are one per line;
+ * the last line's end is the caller's.  Text that is not UTF-8 comes out with U+FFFD in
+ * place of each bad byte; '<' is written \u003c, so that the result may stand inside a
+ * <script>, unless it is told to keep it. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,7 +41,10 @@ void sd_json_item(struct sd_json *j);
 
 /* A member of an object: its key and its value. */
 void sd_json_key_string(struct sd_json *j, const char *key, const char *s);
+void sd_json_key_int(struct sd_json *j, const char *key, int64_t v);
 void sd_json_key_uint(struct sd_json *j, const char *key, uint64_t v);
 void sd_json_key_real(struct sd_json *j, const char *key, double v);
 void sd_json_key_bool(struct sd_json *j, const char *key, bool v);
+void sd_json_key_object(struct sd_json *j, const char *key); /* begins one */
+void sd_json_key_array(struct sd_json *j, const char *key);
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -25,7 +26,7 @@ int sd_json_in_wrong(const struct sd_json_in *j, const char *what)
 {
     if (j->unescaped.bad)
         return sd_no_memory();
-    return sd_fail(SD_EFORMAT, "%s is no JSON from byte %zu on", what,
+    return sd_fail(SD_EFORMAT, "%s is not valid JSON at byte %zu", what,
                    (size_t)(j->at - j->start));
 }
 
@@ -66,6 +67,7 @@ static bool read_hex(struct sd_json_in *j, uint32_t *code)
 
 static void put_utf8(struct sd_buf *to, uint32_t code)
 {
+    sd_assert(code <= 0x10FFFF);
     if (code < 0x80) {
         sd_buf_u8(to, (uint8_t)code);
         return;
@@ -113,6 +115,7 @@ static bool read_escape(struct sd_json_in *j)
     const char *letter;
     char c = j->at < j->end ? *j->at++ : 0;
 
+    _Static_assert(sizeof letters == sizeof bytes, "a byte for each letter");
     if (c == 'u')
         return read_code(j);
     letter = c ? strchr(letters, c) : NULL;
@@ -330,6 +333,7 @@ enum sd_json_kind sd_json_in_next(struct sd_json_in *j)
 {
     if (j->kind != SD_JSON_BAD && j->kind != SD_JSON_STOP)
         j->kind = next_token(j);
+    sd_assert(j->at <= j->end && j->depth >= 0 && j->depth <= SD_JSON_DEPTH);
     return j->kind;
 }
 
@@ -341,4 +345,5 @@ void sd_json_in_skip(struct sd_json_in *j)
         return;
     while (j->depth > outside && j->kind != SD_JSON_BAD)
         sd_json_in_next(j);
+    sd_assert(j->kind == SD_JSON_BAD || j->depth == outside);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_BASE_JSON_IN_H
-#define SD_BASE_JSON_IN_H
-/* json_in: JSON from bytes nobody has vouched for, one token at a time.
+#ifndef SD_BASE_ENCODING_JSON_IN_H
+#define SD_BASE_ENCODING_JSON_IN_H
+/* json_in: reads JSON from untrusted bytes, one token at a time.
  *
  * No tree is made: who reads a header of a hundred megabytes takes in what it wants and
  * skips the rest.  Texts without an escape are borrowed from the input.  After the
@@ -50,6 +50,6 @@ enum sd_json_kind sd_json_in_next(struct sd_json_in *j);
 void sd_json_in_skip(struct sd_json_in *j);
 /* Is the text of the last token this? */
 bool sd_json_in_is(const struct sd_json_in *j, const char *text);
-/* SD_EFORMAT (or SD_ENOMEM): "<what> is no JSON from byte N on". */
+/* SD_EFORMAT (or SD_ENOMEM): "<what> is not valid JSON at byte N". */
 int sd_json_in_wrong(const struct sd_json_in *j, const char *what);
 #endif

@@ -36,8 +36,7 @@ static void write_sample(struct sd_json *j)
     sd_json_object(j);
     sd_json_key(j, "none");
     sd_json_null(j);
-    sd_json_key(j, "list");
-    sd_json_array(j);
+    sd_json_key_array(j, "list");
     sd_json_int(j, -1);
     sd_json_uint(j, UINT64_MAX);
     sd_json_real(j, 0.5);
@@ -47,8 +46,7 @@ static void write_sample(struct sd_json *j)
     sd_json_array(j);
     sd_json_end(j);
     sd_json_end(j);
-    sd_json_key(j, "text");
-    sd_json_string(j, "x");
+    sd_json_key_string(j, "text", "x");
     sd_json_end(j);
 }
 

@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/cursor.h"
-#include "base/error.h"
 #include "base/encoding/inflate.h"
+#include "base/error.h"
 #include "base/mem.h"
 
 /* What each part begins with, and how long it is without the texts behind it. */
@@ -41,6 +42,7 @@ static bool read_at(const struct sd_zip *z, uint64_t at, void *to, size_t n)
 static bool find_list(const struct sd_zip *z, const uint8_t *tail, size_t n_tail,
                       bool is_exact, uint64_t *at, struct list *out)
 {
+    sd_assert(n_tail >= END_BYTES && n_tail <= z->n);
     for (size_t i = n_tail - END_BYTES + 1; i-- > 0;) {
         struct sd_cursor c = sd_cursor_over(tail + i, n_tail - i);
         uint64_t end = z->n - n_tail + i, from;
@@ -146,6 +148,7 @@ static bool find_bytes(const struct sd_zip *z, struct entry *e)
     sd_cursor_take(&c, 22);
     e->at += LOCAL_BYTES + (uint64_t)sd_cursor_u16(&c);
     e->at += sd_cursor_u16(&c);
+    sd_assert(!c.bad && c.at == c.end); /* a header is as long as we say */
     return e->at <= z->n && e->n_packed <= z->n - e->at;
 }
 
@@ -183,6 +186,7 @@ static int unpack(const struct sd_zip *z, const struct entry *e, char *to)
     uint8_t *packed;
     int is_read;
 
+    sd_assert(e->method == DEFLATED || e->n == e->n_packed);
     if (e->method == STORED)
         return read_at(z, e->at, to, e->n);
     packed = sd_alloc((size_t)e->n_packed + 1);

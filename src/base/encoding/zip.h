@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_BASE_ZIP_H
-#define SD_BASE_ZIP_H
-/* zip: one file out of a zip archive.
+#ifndef SD_BASE_ENCODING_ZIP_H
+#define SD_BASE_ENCODING_ZIP_H
+/* zip: reads one file out of a zip archive.
  *
  * Archives are read where they are: only their list and the one file are taken into
  * memory.  Something may stand before the archive, as the first line of a zipapp does.

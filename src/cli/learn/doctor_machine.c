@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* doctor_machine: checks the system, rights, package and libraries. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -60,7 +61,7 @@ static void look_at_rights(struct sd_findings *f)
         sd_findings_add(
             f, SD_FINDING_LACK, "seccomp",
             "docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined",
-            "process_vm_readv is forbidden to us; /proc/PID/mem is read instead");
+            "sonde may not call process_vm_readv, so it reads /proc/PID/mem instead");
     if (sd_remote_inner_pid(us) != us)
         sd_findings_add(f, SD_FINDING_FACT, "container", "",
                         "we are in a pid namespace of our own");
@@ -116,8 +117,8 @@ static void look_at_package(struct sd_findings *f)
 
     if (!package) {
         sd_findings_add(f, SD_FINDING_LACK, "package", "pip install sonde",
-                        "the Python half of sonde is not found: nothing is recorded "
-                        "inside programs");
+                        "the Python package of sonde was not found, so sonde records "
+                        "nothing inside programs");
         return;
     }
     sd_package_extensions(&f->arena, package, &extensions);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* doctor_process: checks whether a process can be sampled. */
 #include <string.h>
 
 #include "base/error.h"
 #include "capture/record.h"
-#include "cli/record/attach.h"
 #include "cli/learn/verb_doctor.h"
 #include "cli/live/snapshot.h"
+#include "cli/record/attach.h"
 #include "process/diagnose.h"
 #include "process/python/python_threads.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
+#include "process/remote.h"
 
 static const char *state_word(char state)
 {
@@ -99,13 +100,13 @@ static bool has_python(struct sd_findings *f, pid_t pid)
 static void look_at_stack(struct sd_findings *f, pid_t pid)
 {
     const struct sd_sampler_options options = { .skips_children = true };
-    const struct sd_snapshot_wish wish = { .consistency = SD_CONSISTENCY_AUTO };
+    const struct sd_snapshot_request request = { .consistency = SD_CONSISTENCY_AUTO };
     struct sd_snapshot shot = { 0 };
     struct sd_sampler *s = NULL;
     int rc = sd_attach_open(&s, pid, &options);
 
     if (rc == 0)
-        rc = sd_snapshot_take(&shot, s, &wish);
+        rc = sd_snapshot_take(&shot, s, &request);
     if (rc < 0) {
         sd_findings_add(f, SD_FINDING_BAD, "stack", "", "%s", sd_fail_text());
     } else if (shot.n_threads == 0) {

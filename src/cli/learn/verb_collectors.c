@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collectors: what each way of measuring records, costs and cannot see, in the words
- * of its about.c. */
+/* verb_collectors: prints what each collector records, costs and cannot see, in the
+ * words of its about.c. */
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/encoding/json.h"
+#include "base/error.h"
 #include "cli/learn/verb_help.h"
 #include "cli/say.h"
 
@@ -82,8 +82,7 @@ static void put_json(struct sd_json *j, const struct sd_collector_about *a)
     sd_json_key_string(j, "summary", a->summary);
     sd_json_key_string(j, "cost", a->cost);
     sd_json_key_string(j, "blind_to", a->blind_to);
-    sd_json_key(j, "metrics");
-    sd_json_array(j);
+    sd_json_key_array(j, "metrics");
     for (const struct sd_metric_about *m = a->metrics; m && m->name; m++) {
         sd_json_object(j);
         sd_json_key_string(j, "name", m->name);
@@ -92,8 +91,7 @@ static void put_json(struct sd_json *j, const struct sd_collector_about *a)
         sd_json_end(j);
     }
     sd_json_end(j);
-    sd_json_key(j, "options");
-    sd_json_array(j);
+    sd_json_key_array(j, "options");
     for (const struct sd_option *o = a->options; o && o->name; o++) {
         sd_json_object(j);
         sd_json_key_string(j, "name", o->name);
@@ -112,7 +110,8 @@ static int run(const struct sd_command *c)
 
     if (c->n_words)
         return sd_say_failure(sd_fail(
-            SD_EUSAGE, "collectors takes no words; `sonde %s --help` says more of one",
+            SD_EUSAGE,
+            "collectors takes no arguments; `sonde %s --help` says more about one",
             c->words[0]));
     sd_out_to_fd(&out, STDOUT_FILENO);
     if (!c->values[OPT_JSON].number) {
@@ -124,8 +123,7 @@ static int run(const struct sd_command *c)
     }
     sd_json_init(&json, &out, true);
     sd_json_object(&json);
-    sd_json_key(&json, "collectors");
-    sd_json_array(&json);
+    sd_json_key_array(&json, "collectors");
     for (size_t i = 0; sd_abouts[i]; i++)
         put_json(&json, sd_abouts[i]);
     sd_json_end(&json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compat-path: the folder whose modules are called as other tools' are (cProfile,
+/* compat-path: prints the folder whose modules have other tools' names (cProfile,
  * pstats, line_profiler, ...) and are Sonde's.  First on PYTHONPATH it makes a program
  * use Sonde that knows nothing of it.  Another one has such programs, for PATH: they
  * are not installed beside `sonde`, where they would replace those of the tools
@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "cli/learn/verb_help.h"
-#include "cli/record/package.h"
 #include "cli/path.h"
+#include "cli/record/package.h"
 #include "cli/say.h"
 
 enum { OPT_PROGRAMS };
@@ -42,9 +42,10 @@ static int run(const struct sd_command *c)
     int status;
 
     if (c->n_words > 0)
-        return sd_say_failure(sd_fail(
-            SD_EUSAGE, "compat-path takes no words, not \"%s\"; it prints a folder",
-            c->words[0]));
+        return sd_say_failure(
+            sd_fail(SD_EUSAGE,
+                    "compat-path takes no arguments but got \"%s\"; it prints a folder",
+                    c->words[0]));
     folder = find(&a, c->values[OPT_PROGRAMS].number ? "_programs" : "_alias");
     if (folder) {
         sd_out_to_fd(&out, STDOUT_FILENO);
@@ -60,11 +61,13 @@ static int run(const struct sd_command *c)
 const struct sd_verb sd_verb_compat_path = {
     .name = "compat-path",
     .group = SD_GROUP_LEARN,
-    .summary = "prints the folder that makes a program's own cProfile Sonde's",
+    .summary = "prints the folder whose modules replace cProfile and other profilers "
+               "with Sonde's",
     .usage = "[OPTION...]",
     .about =
         "Prints the folder of modules named cProfile, pstats, profile, _lsprof, yappi, "
-        "line_profiler, kernprof and memory_profiler that are Sonde's. First on "
+        "line_profiler, kernprof and memory_profiler, and on Python 3.15 profiling, "
+        "that are Sonde's. First on "
         "PYTHONPATH, they are what an unmodified "
         "program imports, and what python -m cProfile runs. An interpreter that sonde "
         "has no extension for goes on with its own modules.",

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* completions: scripts that let a shell finish what is typed, made from the same
- * tables as the help.  One writer for each shell; all walk verbs and options alike. */
+/* verb_completions: prints completion scripts for shells, made from the same tables as
+ * the help.  One writer for each shell; all walk verbs and options alike. */
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/learn/verb_help.h"
 #include "cli/say.h"
+#include "outputs/outputs.h"
 
 static const struct sd_option no_options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
@@ -27,11 +28,21 @@ static void put_quoted(struct sd_out *out, const char *s)
     }
 }
 
-/* "a|b|c" with another byte between the words. */
-static void put_words(struct sd_out *out, const char *choices, char between)
+static bool has_choices(const struct sd_option *o)
 {
-    for (; *choices; choices++)
-        sd_out_write(out, *choices == '|' ? &between : choices, 1);
+    return o->kind == SD_CHOICE || o->kind == SD_NAMES || o->kind == SD_FORMAT;
+}
+
+/* The words that it takes. */
+static void put_choices(struct sd_out *out, const struct sd_option *o)
+{
+    if (o->kind != SD_FORMAT)
+        for (const char *c = o->argument; *c; c++)
+            sd_out_write(out, *c == '|' ? " " : c, 1);
+    else
+        for (const struct sd_output *const *f = sd_outputs; *f; f++)
+            if ((*f)->write)
+                sd_out_printf(out, "%s%s", f == sd_outputs ? "" : " ", (*f)->name);
 }
 
 typedef void put_option(struct sd_out *out, const struct sd_verb *verb,
@@ -68,10 +79,10 @@ static void bash_choices(struct sd_out *out, const struct sd_verb *verb,
                          const char *name, bool has_letter, const struct sd_option *o)
 {
     (void)has_letter;
-    if (o->kind != SD_CHOICE)
+    if (!has_choices(o))
         return;
     sd_out_printf(out, "        %s,--%s) words='", verb->name, name);
-    put_words(out, o->argument, ' ');
+    put_choices(out, o);
     sd_out_text(out, "' ;;\n");
 }
 
@@ -127,9 +138,9 @@ static void zsh_option(struct sd_out *out, const struct sd_verb *verb, const cha
                   o->kind == SD_FLAG ? "" : "=");
     put_quoted(out, o->meaning);
     sd_out_text(out, "]");
-    if (o->kind == SD_CHOICE) {
+    if (has_choices(o)) {
         sd_out_text(out, ":word:(");
-        put_words(out, o->argument, ' ');
+        put_choices(out, o);
         sd_out_text(out, ")");
     } else if (o->kind != SD_FLAG) {
         sd_out_text(out, ":value:_files");
@@ -184,9 +195,9 @@ static void fish_option(struct sd_out *out, const struct sd_verb *verb,
                   verb->name, name);
     if (has_letter)
         sd_out_printf(out, " -s %c", o->letter);
-    if (o->kind == SD_CHOICE) {
+    if (has_choices(o)) {
         sd_out_text(out, " -x -a '");
-        put_words(out, o->argument, ' ');
+        put_choices(out, o);
         sd_out_text(out, "'");
     } else if (o->kind != SD_FLAG && o->kind != SD_OPTIONAL) {
         sd_out_text(out, " -r");

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/encoding/json.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/record/attach.h"
 #include "cli/say.h"
@@ -95,22 +95,17 @@ static void put_json(struct sd_out *out, const struct sd_findings *f)
 
     sd_json_init(&j, out, true);
     sd_json_object(&j);
-    sd_json_key(&j, "ok");
-    sd_json_bool(&j, !f->is_bad);
-    sd_json_key(&j, "findings");
-    sd_json_array(&j);
+    sd_json_key_bool(&j, "ok", !f->is_bad);
+    sd_json_key_array(&j, "findings");
     for (size_t i = 0; i < f->n; i++) {
         const struct sd_finding *x = &f->items[i];
 
         sd_json_object(&j);
-        sd_json_key(&j, "name");
-        sd_json_string(&j, x->name);
-        sd_json_key(&j, "status");
-        sd_json_string(&j, x->kind == SD_FINDING_FACT ? "fact" : word_of(x->kind));
-        sd_json_key(&j, "text");
-        sd_json_string(&j, x->text);
-        sd_json_key(&j, "remedy");
-        sd_json_string(&j, x->remedy && *x->remedy ? x->remedy : NULL);
+        sd_json_key_string(&j, "name", x->name);
+        sd_json_key_string(&j, "status",
+                           x->kind == SD_FINDING_FACT ? "fact" : word_of(x->kind));
+        sd_json_key_string(&j, "text", x->text);
+        sd_json_key_string(&j, "remedy", x->remedy && *x->remedy ? x->remedy : NULL);
         sd_json_end(&j);
     }
     sd_json_end(&j);

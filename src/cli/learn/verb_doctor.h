@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_DOCTOR_H
-#define SD_CLI_DOCTOR_H
-/* doctor: what is possible here and now, as a list of findings.
+#ifndef SD_CLI_LEARN_VERB_DOCTOR_H
+#define SD_CLI_LEARN_VERB_DOCTOR_H
+/* verb_doctor: finds out what works here and now, as a list of findings.
  *
  * Each is one line: what was looked at, how it stands, what was found, and, where
  * something is in the way, the one command that helps.  They are printed, or written as

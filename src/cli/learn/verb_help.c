@@ -71,9 +71,9 @@ void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
                         const struct sd_option *option)
 {
     static const char *const arguments[] = {
-        [SD_NUMBER] = "N",   [SD_DURATION] = "TIME", [SD_SIZE] = "SIZE",
-        [SD_TEXT] = "TEXT",  [SD_CHOICE] = "WORD",   [SD_OPTIONAL] = "TEXT",
-        [SD_WORDS] = "TEXT",
+        [SD_NUMBER] = "N",      [SD_DURATION] = "TIME", [SD_SIZE] = "SIZE",
+        [SD_FORMAT] = "NAME",   [SD_TEXT] = "TEXT",     [SD_CHOICE] = "WORD",
+        [SD_OPTIONAL] = "TEXT", [SD_WORDS] = "TEXT",    [SD_NAMES] = "NAME[,NAME...]",
     };
     const char *argument = option->argument;
 
@@ -83,9 +83,20 @@ void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
     sd_option_long_name(to, table, option);
     if (option->kind == SD_FLAG)
         return;
-    if (!argument)
+    if (!argument || option->kind == SD_NAMES)
         argument = arguments[option->kind];
     sd_buf_printf(to, option->kind == SD_OPTIONAL ? "[=%s]" : " %s", argument);
+}
+
+/* ": functions, calls" of "functions|calls" */
+static void put_names(struct sd_buf *to, const char *names)
+{
+    sd_buf_text(to, ": ");
+    for (; *names; names++)
+        if (*names == '|')
+            sd_buf_text(to, ", ");
+        else
+            sd_buf_add(to, names, 1);
 }
 
 void sd_option_explained(struct sd_buf *to, const struct sd_option *option)
@@ -93,6 +104,8 @@ void sd_option_explained(struct sd_buf *to, const struct sd_option *option)
     struct sd_option_value fallback = { 0 };
 
     sd_buf_text(to, option->meaning);
+    if (option->kind == SD_NAMES)
+        put_names(to, option->argument);
     if (!option->fallback || !*option->fallback)
         return;
     if (option->kind != SD_FLAG)
@@ -114,6 +127,8 @@ void sd_verb_paragraphs(struct sd_buf *to, const struct sd_verb *verb)
 
     if (!about) {
         sd_buf_text(to, verb->about);
+        if (verb->put_about)
+            verb->put_about(to);
         return;
     }
     if (has_own_words(verb))
@@ -281,8 +296,8 @@ int sd_print_overview(void)
     put_group(&out, SD_GROUP_RECORD);
     put_group(&out, SD_GROUP_READ);
     put_group(&out, SD_GROUP_LEARN);
-    sd_out_text(&out, "\nsonde VERB --help says more of each; sonde --version prints "
-                      "the version.\n"
+    sd_out_text(&out, "\nsonde VERB --help says more about each; sonde --version "
+                      "prints the version.\n"
                       "\nExamples:\n"
                       "  sonde run train.py            # run it, record it, print a "
                       "summary\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_HELP_H
-#define SD_CLI_HELP_H
-/* help: what the tables of verbs, options and collectors say, for reading.  man.c and
- * completions.c read the same tables for other readers. */
+#ifndef SD_CLI_LEARN_VERB_HELP_H
+#define SD_CLI_LEARN_VERB_HELP_H
+/* verb_help: prints help from the tables of verbs, options and collectors. verb_man.c
+ * and verb_completions.c read the same tables for other readers. */
 #include "base/buf.h"
 #include "base/out.h"
 #include "cli/verb.h"

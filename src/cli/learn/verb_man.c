@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* man: manual pages, made from the same tables as the help. */
+/* verb_man: prints manual pages, made from the same tables as the help. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/export.h"
 #include "cli/learn/verb_help.h"
 #include "cli/path.h"
+#include "cli/read/export.h"
 #include "cli/say.h"
 #include "sonde.h"
 
@@ -116,12 +116,12 @@ static void put_verb_page(struct sd_out *out, const struct sd_verb *verb)
     sd_verb_example_lines(&text, verb);
     put_roff(out, sd_made(out, &text));
     sd_out_text(out, ".fi\n.SH EXIT STATUS\n");
-    put_roff(out, verb->takes_program
-                      ? "That of the program; when it dies of a signal, so does sonde. "
-                        "Before the program starts: 2 for what was typed wrong, 1 for "
-                        "what the machine refuses.\n"
-                      : "0; 2 for what was typed wrong; 1 for what the machine "
-                        "refuses.\n");
+    put_roff(
+        out,
+        verb->takes_program
+            ? "That of the program; when it dies of a signal, so does sonde. Before "
+              "the program starts: 2 for bad arguments, 1 for other failures.\n"
+            : "0 on success, 2 for bad arguments, 1 for other failures.\n");
     sd_out_text(out, ".SH SEE ALSO\n.BR sonde (1)\n");
     sd_buf_release(&text);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* dump_json: prints a snapshot as JSON. */
 #include "base/encoding/json.h"
 #include "capture/record.h"
-#include "cli/record/attach.h"
 #include "cli/live/verb_dump.h"
+#include "cli/record/attach.h"
 
 static void put_locals(struct sd_json *j, const struct sd_snapshot_frame *f)
 {
@@ -63,8 +64,7 @@ static void put_process(struct sd_json *j, const struct sd_sampler *s, size_t me
     const struct sd_tree *tree = sd_sampler_tree(s);
     const struct sd_tree_member *m = &tree->members[member];
 
-    sd_json_key(j, "process_info");
-    sd_json_object(j);
+    sd_json_key_object(j, "process_info");
     sd_json_key_uint(j, "pid", (uint64_t)m->pid);
     sd_json_key(j, "parent");
     if (m->parent == SIZE_MAX)
@@ -91,8 +91,7 @@ static void put_thread(struct sd_json *j, const struct sd_snapshot_thread *x,
     sd_json_key_bool(j, "waits_gil", x->flags & SD_SAMPLE_WAITS_GIL);
     sd_json_key_bool(j, "stopped", is_stopped);
     sd_json_key_bool(j, "partial", x->flags & SD_SAMPLE_PARTIAL);
-    sd_json_key(j, "frames");
-    sd_json_array(j);
+    sd_json_key_array(j, "frames");
     if (x->flags & SD_SAMPLE_PARTIAL)
         put_mark(j, "[partial]");
     for (size_t i = 0; i < x->n_frames; i++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* dump_text: prints a snapshot in py-spy's layout. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "capture/record.h"
-#include "cli/record/attach.h"
 #include "cli/live/verb_dump.h"
+#include "cli/record/attach.h"
 #include "cli/say.h"
 
 enum { RULE = 80 };

@@ -13,7 +13,7 @@
 #include "collect/sample/pace.h"
 #include "collect/sample/slice.h"
 
-static void add(void *of, const struct sd_told *told)
+static void add(void *of, const struct sd_thread_sample *told)
 {
     sd_tally_add(&((struct sd_rounds *)of)->tally, told);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_ROUNDS_H
-#define SD_CLI_ROUNDS_H
-/* rounds: a sampler that works in a thread of its own, while another one shows what it
- * has seen.
+#ifndef SD_CLI_LIVE_ROUNDS_H
+#define SD_CLI_LIVE_ROUNDS_H
+/* rounds: runs a sampler in a thread of its own, while another one shows what it has
+ * seen.
  *
  * Drawing takes milliseconds and a terminal may block; looking must not wait for
  * either. The tally is under `lock`: the thread holds it during a round, who shows

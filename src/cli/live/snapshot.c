@@ -18,7 +18,7 @@ enum {
 
 struct taking { /* one round */
     struct sd_snapshot *to;
-    const struct sd_snapshot_wish *wish;
+    const struct sd_snapshot_request *request;
 };
 
 static const char *keep(struct taking *t, const char *text)
@@ -33,7 +33,8 @@ static const char *keep(struct taking *t, const char *text)
 
 /* Whether the frame is where the stack was read: the same code at the same
  * instruction. */
-static bool is_unmoved(const struct sd_told *told, const struct sd_shot_frame *f)
+static bool is_unmoved(const struct sd_thread_sample *told,
+                       const struct sd_shot_frame *f)
 {
     const struct sd_layout *l = &told->rt->layout;
     bool is_half = l->instr_style == SD_INSTR_BYTES || l->instr_style == SD_INSTR_UNITS;
@@ -46,7 +47,7 @@ static bool is_unmoved(const struct sd_told *told, const struct sd_shot_frame *f
     return (code & l->code_mask) == f->code->address && instr == f->instr;
 }
 
-static void put_local(struct taking *t, const struct sd_told *told,
+static void put_local(struct taking *t, const struct sd_thread_sample *told,
                       const struct sd_local *from, struct sd_snapshot_local *to)
 {
     struct sd_buf text = { 0 };
@@ -56,12 +57,12 @@ static void put_local(struct taking *t, const struct sd_told *told,
                                       .address = from->value,
                                       .is_argument = from->is_argument };
     if (sd_value_text(&text, told->remote, &told->rt->layout, from->value,
-                      t->wish->local_bytes) == 0)
+                      t->request->local_bytes) == 0)
         to->text = keep(t, sd_buf_string(&text));
     sd_buf_release(&text);
 }
 
-static void read_locals(struct taking *t, const struct sd_told *told, size_t i,
+static void read_locals(struct taking *t, const struct sd_thread_sample *told, size_t i,
                         struct sd_snapshot_frame *to)
 {
     const struct sd_shot_frame *f = &told->frames[i];
@@ -82,13 +83,13 @@ static void read_locals(struct taking *t, const struct sd_told *told, size_t i,
 /* --- A thread */
 
 /* Recursion: the frames of one stack mostly share their texts. */
-static void put_frame(struct taking *t, const struct sd_told *told, size_t i,
+static void put_frame(struct taking *t, const struct sd_thread_sample *told, size_t i,
                       struct sd_snapshot_frame *to)
 {
     const struct sd_shot_frame *before = i ? &told->frames[i - 1] : NULL;
-    struct sd_told_frame frame;
+    struct sd_sample_frame frame;
 
-    sd_told_frame(told, i, &frame);
+    sd_sample_frame(told, i, &frame);
     to->line = frame.line;
     to->is_entry = told->frames[i].is_entry;
     to->module = frame.module ? keep(t, frame.module) : NULL;
@@ -101,7 +102,7 @@ static void put_frame(struct taking *t, const struct sd_told *told, size_t i,
         to->qualname = keep(t, frame.qualname);
         to->file = keep(t, frame.file);
     }
-    if (t->wish->has_locals && told->frames[i].code)
+    if (t->request->has_locals && told->frames[i].code)
         read_locals(t, told, i, to);
 }
 
@@ -127,7 +128,7 @@ static struct sd_snapshot_thread *add_thread(struct sd_snapshot *p)
     return &threads[p->n_threads++];
 }
 
-static void take_thread(void *of, const struct sd_told *told)
+static void take_thread(void *of, const struct sd_thread_sample *told)
 {
     struct taking *t = of;
     struct sd_snapshot_thread *x = add_thread(t->to);
@@ -151,15 +152,15 @@ static void take_thread(void *of, const struct sd_told *told)
 /* --- Rounds */
 
 static int take_round(struct sd_snapshot *p, struct sd_sampler *s,
-                      const struct sd_snapshot_wish *wish)
+                      const struct sd_snapshot_request *request)
 {
-    struct taking t = { p, wish };
+    struct taking t = { p, request };
     const struct sd_listener ear = { .sample = take_thread, .of = &t };
     uint64_t n_lost = sd_sampler_counts(s)->lost;
     int rc = sd_sampler_round(s, &ear);
 
     if (rc == SD_EGONE)
-        return sd_fail(SD_EGONE, "the process ended while it was looked at");
+        return sd_fail(SD_EGONE, "the process ended while it was being read");
     p->n_lost = sd_sampler_counts(s)->lost - n_lost;
     return p->has_no_room ? sd_no_memory() : rc;
 }
@@ -182,21 +183,21 @@ static bool may_go_on(const struct sd_snapshot *p, int n_rounds, uint64_t until_
 }
 
 int sd_snapshot_take(struct sd_snapshot *p, struct sd_sampler *s,
-                     const struct sd_snapshot_wish *wish)
+                     const struct sd_snapshot_request *request)
 {
     const struct timespec nap = { 0, NAP_NS };
     uint64_t until = sd_clock_ns() + BEGINS_WITHIN_NS;
-    enum sd_consistency how = wish->consistency;
+    enum sd_consistency how = request->consistency;
     int rc = 0;
 
     /* Reading variables takes longer than a thread that runs would stand by itself. */
-    if (how == SD_CONSISTENCY_AUTO && wish->has_locals)
+    if (how == SD_CONSISTENCY_AUTO && request->has_locals)
         how = SD_CONSISTENCY_FOLLOW;
     for (int i = 0; rc == 0 && may_go_on(p, i, until); i++) {
         struct sd_snapshot next = { 0 }, worse;
 
         sd_sampler_set_consistency(s, how);
-        rc = take_round(&next, s, wish);
+        rc = take_round(&next, s, request);
         worse = next;
         if (rc == 0 && (i == 0 || is_better(&next, p))) {
             worse = *p;

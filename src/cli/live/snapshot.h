@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_SNAPSHOT_H
-#define SD_CLI_SNAPSHOT_H
-/* snapshot: what every thread of a program was doing at one moment, kept.
+#ifndef SD_CLI_LIVE_SNAPSHOT_H
+#define SD_CLI_LIVE_SNAPSHOT_H
+/* snapshot: takes what every thread of a program was doing at one moment.
  *
  * All of it is of one round of the sampler.  A round in which a stack was torn is taken
  * again, from then on from the CPU of each running thread (follow.h), and the best of a
@@ -54,7 +54,7 @@ struct sd_snapshot { /* all zero is a fresh one; everything in the arena */
     bool has_no_room; /* something is missing for want of memory */
 };
 
-struct sd_snapshot_wish {
+struct sd_snapshot_request {
     enum sd_consistency consistency;
     bool has_locals;
     size_t local_bytes; /* of a variable's text; 0: value.h's own limit */
@@ -62,6 +62,6 @@ struct sd_snapshot_wish {
 
 /* Takes it.  SD_EGONE with a sentence when the process ended meanwhile, SD_ENOMEM. */
 int sd_snapshot_take(struct sd_snapshot *p, struct sd_sampler *s,
-                     const struct sd_snapshot_wish *wish);
+                     const struct sd_snapshot_request *request);
 void sd_snapshot_release(struct sd_snapshot *p);
 #endif

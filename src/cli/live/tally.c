@@ -101,7 +101,8 @@ static struct sd_tally_codes *codes_of(struct sd_tally *t, uint32_t serial)
     return &codes[serial];
 }
 
-static uint32_t *slot_of(struct sd_tally *t, const struct sd_told *told, uint32_t id)
+static uint32_t *slot_of(struct sd_tally *t, const struct sd_thread_sample *told,
+                         uint32_t id)
 {
     struct sd_tally_codes *codes = codes_of(t, told->serial);
     size_t cap;
@@ -123,15 +124,16 @@ static uint32_t *slot_of(struct sd_tally *t, const struct sd_told *told, uint32_
     return &rows[id];
 }
 
-static uint32_t row_of(struct sd_tally *t, const struct sd_told *told, size_t i)
+static uint32_t row_of(struct sd_tally *t, const struct sd_thread_sample *told,
+                       size_t i)
 {
     const struct sd_code *code = told->frames[i].code;
     uint32_t *slot, row;
 
     if (!code) { /* a native function */
-        struct sd_told_frame frame;
+        struct sd_sample_frame frame;
 
-        sd_told_frame(told, i, &frame);
+        sd_sample_frame(told, i, &frame);
         return sd_tally_function(t, frame.name, frame.qualname, frame.file, 0);
     }
     slot = slot_of(t, told, code->id);
@@ -169,7 +171,7 @@ static void count_partial(struct sd_tally *t)
         count(&t->lines, sd_tally_line(t, row, 0), t->stamp, true);
 }
 
-static bool read_frames(struct sd_tally *t, const struct sd_told *told)
+static bool read_frames(struct sd_tally *t, const struct sd_thread_sample *told)
 {
     struct sd_tally_frames *f = &t->frames;
     uint32_t *rows =
@@ -183,16 +185,16 @@ static bool read_frames(struct sd_tally *t, const struct sd_told *told)
     if (!rows || !lines)
         return false;
     for (f->n = 0; f->n < told->n_frames; f->n++) {
-        struct sd_told_frame frame;
+        struct sd_sample_frame frame;
 
-        sd_told_frame(told, f->n, &frame);
+        sd_sample_frame(told, f->n, &frame);
         rows[f->n] = row_of(t, told, f->n);
         lines[f->n] = frame.line;
     }
     return true;
 }
 
-static void count_frames(struct sd_tally *t, const struct sd_told *told)
+static void count_frames(struct sd_tally *t, const struct sd_thread_sample *told)
 {
     bool is_partial = told->flags & SD_SAMPLE_PARTIAL;
     uint32_t import = NO_ROW;
@@ -237,7 +239,7 @@ static struct sd_tally_thread *add_thread(struct sd_tally *t)
     return x;
 }
 
-static void count_thread(struct sd_tally *t, const struct sd_told *told)
+static void count_thread(struct sd_tally *t, const struct sd_thread_sample *told)
 {
     struct sd_tally_thread *x = *told->of_thread;
 
@@ -258,7 +260,7 @@ static void count_thread(struct sd_tally *t, const struct sd_told *told)
     x->cpu_ns += told->cpu_ns;
 }
 
-void sd_tally_add(struct sd_tally *t, const struct sd_told *told)
+void sd_tally_add(struct sd_tally *t, const struct sd_thread_sample *told)
 {
     bool is_active = !(told->flags & SD_SAMPLE_IDLE);
     bool has_gil = told->flags & SD_SAMPLE_GIL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_TALLY_H
-#define SD_CLI_TALLY_H
-/* tally: samples added up as they come, for a table that is looked at while it grows.
+#ifndef SD_CLI_LIVE_TALLY_H
+#define SD_CLI_LIVE_TALLY_H
+/* tally: adds samples up as they come, for a table that is shown while it grows.
  *
  * A look is counted for each function on the stack (total, however often it is on it)
  * and for the innermost (own); the same again by executed line.  Between two turns
@@ -85,7 +85,7 @@ struct sd_tally { /* all zero but `wants` is a fresh one */
 };
 
 /* For a listener: one sample; a thread that ends; and after each round. */
-void sd_tally_add(struct sd_tally *t, const struct sd_told *told);
+void sd_tally_add(struct sd_tally *t, const struct sd_thread_sample *told);
 void sd_tally_thread_ends(struct sd_tally *t, void *of_thread);
 void sd_tally_round(struct sd_tally *t);
 /* `ns` have gone by since the last turn, or the beginning. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_imports: which frames of a stack are one import (analyse/import_rows.h), known
- * from this stack and those before it. */
+/* tally_imports: finds which frames of a stack are one import
+ * (analyse/stacks/import_rows.h), from this stack and those before it. */
 #include <string.h>
 
 #include "analyse/stacks/import_rows.h"

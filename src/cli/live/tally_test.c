@@ -47,15 +47,15 @@ static void add(struct sd_tally *t, const char *stack, unsigned flags, void **wo
     struct sd_code *all[] = { &codes[0], &codes[1], &codes[2], &codes[3] };
     struct sd_codes known = { .all = all, .n = 4 };
     struct sd_shot_frame frames[8];
-    struct sd_told told = { .pid = 7,
-                            .tid = 8,
-                            .name = "it",
-                            .flags = flags,
-                            .frames = frames,
-                            .codes = &known,
-                            .serial = 1,
-                            .rt = &rt,
-                            .of_thread = word };
+    struct sd_thread_sample told = { .pid = 7,
+                                     .tid = 8,
+                                     .name = "it",
+                                     .flags = flags,
+                                     .frames = frames,
+                                     .codes = &known,
+                                     .serial = 1,
+                                     .rt = &rt,
+                                     .of_thread = word };
 
     for (; stack[told.n_frames]; told.n_frames++)
         frames[told.n_frames] =

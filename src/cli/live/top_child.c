@@ -27,7 +27,7 @@ static int open_output(void)
     return fd;
 }
 
-int sd_top_child_start(struct sd_top_child *c, const struct sd_target *target,
+int sd_top_child_start(struct sd_top_child *c, const struct sd_program *target,
                        bool has_screen)
 {
     char **envp = target->environment ? target->environment : environ;

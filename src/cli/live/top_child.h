@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_TOP_CHILD_H
-#define SD_CLI_TOP_CHILD_H
-/* top_child: the program that `top` itself has started.
+#ifndef SD_CLI_LIVE_TOP_CHILD_H
+#define SD_CLI_LIVE_TOP_CHILD_H
+/* top_child: starts a program for `top` and handles its output.
  *
  * Beside a screen its output would destroy the picture, so it goes into a file without
  * a name and its end is shown afterwards; otherwise it goes to stderr, because stdout
@@ -16,7 +16,7 @@ struct sd_top_child {
     int output; /* -1, or the file with what it has written */
 };
 
-int sd_top_child_start(struct sd_top_child *c, const struct sd_target *target,
+int sd_top_child_start(struct sd_top_child *c, const struct sd_program *target,
                        bool has_screen);
 /* Lets the kernel forget it when it has ended, so that the sampler sees the end. */
 void sd_top_child_reap(struct sd_top_child *c);

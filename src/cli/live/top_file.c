@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What a capture holds so far, added up as if it had just been sampled. */
+/* top_file: adds up what a capture holds so far, as if it had just been sampled. */
 #include <string.h>
 
 #include "analyse/analyse.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/record.h"
-#include "cli/load.h"
-#include "cli/losses.h"
 #include "cli/live/verb_top.h"
+#include "cli/read/command_captures.h"
+#include "cli/say.h"
 
 static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
 {
     uint32_t at = sd_profile_sample_metric(p, metric);
 
-    return at == UINT32_MAX ? 0 : p->samples.values[at][i];
+    return at == UINT32_MAX ? 0 : p->evidence[SD_SAMPLES].stacks.values[at][i];
 }
 
 static void add_time(struct sd_tally_rows *rows, uint32_t at, uint64_t stamp,
@@ -124,7 +124,7 @@ static void add_total(struct sd_top *top, const struct sd_profile *p,
                       const struct sd_import_rows *imports, size_t i)
 {
     struct sd_tally *t = &top->shown.of_file;
-    const struct sd_sample_total *s = &p->samples.items[i];
+    const struct sd_sample_total *s = &p->evidence[SD_SAMPLES].stacks.items[i];
     struct sd_tally_thread *x = thread_of(t, p, s->track);
     uint64_t ns = (uint64_t)amount(p, "wall", i);
     uint64_t n = (uint64_t)amount(p, "samples", i);
@@ -181,7 +181,7 @@ static size_t count_processes(const struct sd_profile *p)
 
 int sd_top_take_file(struct sd_top *t)
 {
-    struct sd_top_shown *s = &t->shown;
+    struct sd_top_state *s = &t->shown;
     struct sd_profile *p = NULL;
     struct sd_sample_account account;
     const char *version;
@@ -195,10 +195,10 @@ int sd_top_take_file(struct sd_top *t)
         return rc;
     }
     if (!s->is_file) /* it is read again and again */
-        sd_losses_say(t->file, p, SD_LOSSES_ALL);
+        sd_remark_losses(&sd_said_remarks, t->file, p, SD_LOSSES_ALL);
     sd_tally_release(&s->of_file);
     s->counts = (struct sd_sample_counts){ 0 };
-    for (size_t i = 0; i < p->samples.n; i++)
+    for (size_t i = 0; i < p->evidence[SD_SAMPLES].stacks.n; i++)
         add_total(t, p, &imports, i);
     sd_import_rows_release(&imports);
     s->of_file.elapsed_ns = p->end_ns;
@@ -216,7 +216,7 @@ int sd_top_take_file(struct sd_top *t)
         strncat(s->python, version, sizeof s->python - 1);
     s->version = s->python;
     s->title = t->file;
-    if (p->samples.n == 0 && s->has_ended)
+    if (!sd_profile_has(p, SD_SAMPLES) && s->has_ended)
         rc = sd_fail(SD_EABSENT, "%s holds no samples", t->file);
     sd_profile_free(p);
     return rc;

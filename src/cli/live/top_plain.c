@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top without a terminal: a table, or a line of JSON, each time. */
+/* top_plain: prints top without a terminal: a table, or a line of JSON, each time. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/encoding/json.h"
+#include "base/error.h"
 #include "capture/record.h"
+#include "cli/live/verb_top.h"
 #include "cli/record/attach.h"
 #include "cli/say.h"
-#include "cli/live/verb_top.h"
 
 /* --- Waiting */
 
@@ -80,8 +80,7 @@ static void put_table(struct sd_out *out, const struct sd_top *t)
 
 static void put_rows(struct sd_json *j, const struct sd_top *t)
 {
-    sd_json_key(j, t->view.is_by_line ? "lines" : "functions");
-    sd_json_array(j);
+    sd_json_key_array(j, t->view.is_by_line ? "lines" : "functions");
     for (size_t i = 0; i < t->shown.n_order; i++) {
         const struct sd_tally_row *r = sd_top_row(&t->shown, &t->view, i);
 
@@ -99,10 +98,9 @@ static void put_rows(struct sd_json *j, const struct sd_top *t)
     sd_json_end(j);
 }
 
-static void put_threads(struct sd_json *j, const struct sd_top_shown *s)
+static void put_threads(struct sd_json *j, const struct sd_top_state *s)
 {
-    sd_json_key(j, "threads");
-    sd_json_array(j);
+    sd_json_key_array(j, "threads");
     for (size_t i = 0; i < s->n_threads; i++) {
         const struct sd_tally_thread *x = &s->threads[i];
 
@@ -117,10 +115,8 @@ static void put_threads(struct sd_json *j, const struct sd_top_shown *s)
         sd_json_key_string(j, "function",
                            x->inside < s->n_functions ? s->functions[x->inside].name
                                                       : NULL);
-        sd_json_key(j, "ended");
-        sd_json_bool(j, x->has_ended);
-        sd_json_key(j, "stopped");
-        sd_json_bool(j, !x->has_ended && x->flags & SD_SAMPLE_STOPPED);
+        sd_json_key_bool(j, "ended", x->has_ended);
+        sd_json_key_bool(j, "stopped", !x->has_ended && x->flags & SD_SAMPLE_STOPPED);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -128,7 +124,7 @@ static void put_threads(struct sd_json *j, const struct sd_top_shown *s)
 
 static void put_json(struct sd_out *out, const struct sd_top *t)
 {
-    const struct sd_top_shown *s = &t->shown;
+    const struct sd_top_state *s = &t->shown;
     struct sd_json j;
 
     sd_json_init(&j, out, false);
@@ -146,10 +142,8 @@ static void put_json(struct sd_out *out, const struct sd_top *t)
     sd_json_key_real(&j, "gil_percent", s->gil_percent);
     sd_json_key_real(&j, "active_percent", s->active_percent);
     sd_json_key_uint(&j, "processes", s->n_processes);
-    sd_json_key(&j, "ended");
-    sd_json_bool(&j, s->has_ended);
-    sd_json_key(&j, "stopped");
-    sd_json_bool(&j, sd_top_is_stopped(s));
+    sd_json_key_bool(&j, "ended", s->has_ended);
+    sd_json_key_bool(&j, "stopped", sd_top_is_stopped(s));
     put_rows(&j, t);
     put_threads(&j, s);
     sd_json_end(&j);

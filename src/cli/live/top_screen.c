@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top on a terminal: the table redrawn in place, and keys.
+/* top_screen: draws top on a terminal, in place, and reads keys.
  *
  * The terminal is put back however this ends: by a key, by the end of the program, by a
  * signal (they come through a descriptor, so the way out is always the same), and by a
@@ -18,8 +18,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cut_file.h"
-#include "cli/say.h"
 #include "cli/live/verb_top.h"
+#include "cli/say.h"
 
 #ifdef HAVE_NCURSES
 #include <curses.h>
@@ -460,6 +460,6 @@ int sd_top_screen(struct sd_top *t)
 {
     (void)t;
     return sd_fail(SD_ELACKS,
-                   "this build draws no screens: it was made without ncurses");
+                   "this build has no screen, because it was made without ncurses");
 }
 #endif

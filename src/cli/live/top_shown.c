@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* top_shown: copies what top shows, sorts and filters it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "capture/record.h"
+#include "cli/live/verb_top.h"
 #include "cli/record/attach.h"
 #include "cli/say.h"
-#include "cli/live/verb_top.h"
 
 /* --- Taking a copy */
 
@@ -29,7 +30,7 @@ static int copy_array(void *to, size_t *n_to, const void *from, size_t n, size_t
     return 0;
 }
 
-static int copy_threads(struct sd_top_shown *s, const struct sd_tally *from)
+static int copy_threads(struct sd_top_state *s, const struct sd_tally *from)
 {
     struct sd_tally_thread *copy = sd_alloc((from->n_threads + 1) * sizeof *copy);
 
@@ -43,7 +44,7 @@ static int copy_threads(struct sd_top_shown *s, const struct sd_tally *from)
     return 0;
 }
 
-static int copy_tally(struct sd_top_shown *s, const struct sd_tally *t)
+static int copy_tally(struct sd_top_state *s, const struct sd_tally *t)
 {
     int rc = copy_array(&s->functions, &s->n_functions, t->functions.items,
                         t->functions.n, sizeof *s->functions);
@@ -61,7 +62,7 @@ static int copy_tally(struct sd_top_shown *s, const struct sd_tally *t)
 
 int sd_top_take(struct sd_top *t)
 {
-    struct sd_top_shown *s = &t->shown;
+    struct sd_top_state *s = &t->shown;
     struct sd_rounds *r = t->rounds;
     int rc;
 
@@ -84,33 +85,33 @@ int sd_top_take(struct sd_top *t)
     return rc;
 }
 
-void sd_top_release(struct sd_top_shown *s)
+void sd_top_release(struct sd_top_state *s)
 {
     sd_free(s->functions);
     sd_free(s->lines);
     sd_free(s->threads);
     sd_free(s->order);
     sd_tally_release(&s->of_file);
-    *s = (struct sd_top_shown){ 0 };
+    *s = (struct sd_top_state){ 0 };
 }
 
 /* --- Choosing and sorting */
 
-static const struct sd_tally_row *rows_of(const struct sd_top_shown *s,
+static const struct sd_tally_row *rows_of(const struct sd_top_state *s,
                                           const struct sd_top_view *view, size_t *n)
 {
     *n = view->is_by_line ? s->n_lines : s->n_functions;
     return view->is_by_line ? s->lines : s->functions;
 }
 
-const struct sd_tally_row *sd_top_row(const struct sd_top_shown *s,
+const struct sd_tally_row *sd_top_row(const struct sd_top_state *s,
                                       const struct sd_top_view *view, size_t i)
 {
     return &(view->is_by_line ? s->lines : s->functions)[s->order[i]];
 }
 
 struct sorting {
-    const struct sd_top_shown *shown;
+    const struct sd_top_state *shown;
     const struct sd_top_view *view;
 };
 
@@ -177,7 +178,7 @@ static bool has_text(const char *in, const char *part)
     return strcasestr(in, part) != NULL;
 }
 
-static bool is_shown(const struct sd_top_shown *s, const struct sd_top_view *view,
+static bool is_shown(const struct sd_top_state *s, const struct sd_top_view *view,
                      const struct sd_tally_row *rows, size_t i)
 {
     if (view->has_threads) {
@@ -191,7 +192,7 @@ static bool is_shown(const struct sd_top_shown *s, const struct sd_top_view *vie
                                     has_text(rows[i].file, view->filter));
 }
 
-int sd_top_arrange(struct sd_top_shown *s, const struct sd_top_view *view)
+int sd_top_arrange(struct sd_top_state *s, const struct sd_top_view *view)
 {
     struct sorting how = { s, view };
     size_t n;
@@ -234,7 +235,7 @@ static void put_fitting(struct sd_buf *to, const char *text, size_t width)
 }
 
 /* Of the threads that live, all are: by job control or a debugger. */
-bool sd_top_is_stopped(const struct sd_top_shown *s)
+bool sd_top_is_stopped(const struct sd_top_state *s)
 {
     size_t n_living = 0;
 
@@ -250,7 +251,7 @@ bool sd_top_is_stopped(const struct sd_top_shown *s)
     return n_living > 0;
 }
 
-static void put_title(struct sd_buf *to, const struct sd_top_shown *s)
+static void put_title(struct sd_buf *to, const struct sd_top_state *s)
 {
     sd_buf_printf(to, "%s '%s'",
                   s->is_file             ? "Samples of"
@@ -263,7 +264,7 @@ static void put_title(struct sd_buf *to, const struct sd_top_shown *s)
         sd_buf_printf(to, " (python v%s)", s->version);
 }
 
-static void put_counts(struct sd_buf *to, const struct sd_top_shown *s)
+static void put_counts(struct sd_buf *to, const struct sd_top_state *s)
 {
     char n[SD_TEXT_MAX], missed[SD_TEXT_MAX], lost[SD_TEXT_MAX], partial[SD_TEXT_MAX];
 
@@ -277,7 +278,7 @@ static void put_counts(struct sd_buf *to, const struct sd_top_shown *s)
         sd_buf_printf(to, ", %llu Hz", (unsigned long long)s->rate);
 }
 
-static size_t n_living(const struct sd_top_shown *s)
+static size_t n_living(const struct sd_top_state *s)
 {
     size_t n = 0;
 
@@ -286,7 +287,7 @@ static size_t n_living(const struct sd_top_shown *s)
     return n;
 }
 
-static void put_shares(struct sd_buf *to, const struct sd_top_shown *s,
+static void put_shares(struct sd_buf *to, const struct sd_top_state *s,
                        const struct sd_top_view *view)
 {
     sd_buf_printf(to, "GIL: %.2f%%, Active: %.2f%%, Threads: %zu, Processes: %zu",
@@ -295,7 +296,7 @@ static void put_shares(struct sd_buf *to, const struct sd_top_shown *s,
         sd_buf_printf(to, ", Search: %s", view->filter);
 }
 
-void sd_top_put_head(struct sd_buf *to, const struct sd_top_shown *s,
+void sd_top_put_head(struct sd_buf *to, const struct sd_top_state *s,
                      const struct sd_top_view *view, int line, size_t width)
 {
     struct sd_buf text = { 0 };
@@ -319,7 +320,7 @@ void sd_top_put_heading(struct sd_buf *to, const struct sd_top_view *view, size_
                 width);
 }
 
-static void put_thread(struct sd_buf *to, const struct sd_top_shown *s,
+static void put_thread(struct sd_buf *to, const struct sd_top_state *s,
                        const struct sd_tally_thread *x, size_t width)
 {
     struct sd_buf text = { 0 };
@@ -338,7 +339,7 @@ static void put_thread(struct sd_buf *to, const struct sd_top_shown *s,
     sd_buf_release(&text);
 }
 
-void sd_top_put_row(struct sd_buf *to, const struct sd_top_shown *s,
+void sd_top_put_row(struct sd_buf *to, const struct sd_top_state *s,
                     const struct sd_top_view *view, size_t i, size_t width)
 {
     const struct sd_tally_row *r;

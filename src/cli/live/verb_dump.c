@@ -14,13 +14,7 @@ enum {
     OPT_LOCALS,
     OPT_JSON,
     OPT_SUBPROCESSES,
-    OPT_NATIVE,
-    OPT_CONSISTENCY,
-    OPT_NONBLOCKING,
-    OPT_BLOCKING,
-    OPT_FULL_FILENAMES,
-    OPT_QUALIFIED,
-    OPT_PYTHON_VERSION,
+    OPT_ATTACH,
 };
 static const struct sd_option options[] = {
     [OPT_PID] = { "pid", SD_TEXT, NULL, "the process to look at", 'p', "PID" },
@@ -32,13 +26,7 @@ static const struct sd_option options[] = {
                    NULL },
     [OPT_SUBPROCESSES] = { "subprocesses", SD_FLAG, NULL,
                            "show the processes it has started, too", 's', NULL },
-    [OPT_NATIVE] = SD_OPTION_NATIVE,
-    [OPT_CONSISTENCY] = SD_OPTION_CONSISTENCY,
-    [OPT_NONBLOCKING] = SD_OPTION_NONBLOCKING,
-    [OPT_BLOCKING] = SD_OPTION_BLOCKING,
-    [OPT_FULL_FILENAMES] = SD_OPTION_FULL_FILENAMES,
-    [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
-    [OPT_PYTHON_VERSION] = SD_OPTION_PYTHON_VERSION,
+    SD_ATTACH_OPTIONS_AT(OPT_ATTACH),
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -46,7 +34,7 @@ struct asked { /* the command line, understood */
     pid_t pid;
     struct sd_runtime_hints hints;
     struct sd_sampler_options sampler;
-    struct sd_snapshot_wish wish;
+    struct sd_snapshot_request request;
 };
 
 static int read_words(const struct sd_command *c, struct asked *a)
@@ -58,20 +46,13 @@ static int read_words(const struct sd_command *c, struct asked *a)
         return sd_fail(SD_ELACKS, "core files cannot be read yet; a running process "
                                   "can: sonde dump --pid PID");
     if (c->n_words > 0 || !v[OPT_PID].text)
-        return sd_fail(SD_EUSAGE, "dump wants one process: sonde dump --pid 1234");
+        return sd_fail(SD_EUSAGE, "dump needs one process: sonde dump --pid 1234");
     rc = sd_attach_pid(v[OPT_PID].text, &a->pid);
     if (rc == 0)
-        rc = sd_attach_version(v[OPT_PYTHON_VERSION].text, &a->hints);
-    if (rc == 0)
-        rc = sd_attach_consistency(&v[OPT_CONSISTENCY], &v[OPT_NONBLOCKING],
-                                   &v[OPT_BLOCKING], &a->wish.consistency);
-    a->wish.has_locals = v[OPT_LOCALS].number;
-    a->sampler = (struct sd_sampler_options){
-        .consistency = a->wish.consistency,
-        .skips_children = !v[OPT_SUBPROCESSES].number,
-        .native = v[OPT_NATIVE].number != 0,
-        .hints = &a->hints,
-    };
+        rc = sd_attach_read(v + OPT_ATTACH, &a->hints, &a->sampler);
+    a->sampler.skips_children = !v[OPT_SUBPROCESSES].number;
+    a->request.consistency = a->sampler.consistency;
+    a->request.has_locals = v[OPT_LOCALS].number;
     return rc;
 }
 
@@ -114,9 +95,11 @@ static int print(const struct sd_command *c, const struct asked *a,
 {
     const struct sd_option_value *v = c->values;
     struct sd_dump_style style = { .text = sd_style_for(c, STDOUT_FILENO),
-                                   .has_locals = a->wish.has_locals,
-                                   .has_full_files = v[OPT_FULL_FILENAMES].number,
-                                   .is_qualified = v[OPT_QUALIFIED].number };
+                                   .has_locals = a->request.has_locals,
+                                   .has_full_files =
+                                       v[OPT_ATTACH + SD_ATTACH_FULL_FILENAMES].number,
+                                   .is_qualified =
+                                       v[OPT_ATTACH + SD_ATTACH_QUALIFIED].number };
     struct sd_out out;
 
     sd_out_to_fd(&out, STDOUT_FILENO);
@@ -138,7 +121,7 @@ static int run(const struct sd_command *c)
     if (rc == 0)
         rc = open_sampler(&a, &s);
     if (rc == 0)
-        rc = sd_snapshot_take(&snapshot, s, &a.wish);
+        rc = sd_snapshot_take(&snapshot, s, &a.request);
     if (rc < 0)
         status = sd_say_failure(rc);
     else if (snapshot.n_threads == 0)
@@ -158,8 +141,9 @@ const struct sd_verb sd_verb_dump = {
     .about =
         "Reads the Python stacks of a running program, of all its threads, and "
         "prints them: the innermost function first, with its file and line. "
-        "Nothing is installed in the program, and it is not stopped. A stack whose "
-        "inner end changed too fast to be read begins with [partial].\n\n"
+        "Nothing is installed in the program, and only --native and --blocking stop "
+        "its threads, briefly. A stack whose inner end changed too fast to be read "
+        "begins with [partial].\n\n"
         "Values of variables are written from outside, as repr() would write "
         "them; no code of the program runs.",
     .examples = "sonde dump --pid 1234\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_DUMP_H
-#define SD_CLI_DUMP_H
-/* dump: one look at a running program, printed; in the layout of py-spy, so that what
- * reads the one reads the other. */
+#ifndef SD_CLI_LIVE_VERB_DUMP_H
+#define SD_CLI_LIVE_VERB_DUMP_H
+/* verb_dump: prints the stacks of a running program once, in py-spy's layout, so that
+ * the same programs can read it. */
 #include "cli/live/snapshot.h"
 #include "report/report.h"
 

@@ -14,12 +14,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/redact.h"
+#include "cli/live/top_child.h"
 #include "cli/record/attach.h"
 #include "cli/record/launch.h"
+#include "cli/record/program.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
-#include "cli/record/program.h"
-#include "cli/live/top_child.h"
+#include "outputs/outputs.h"
 
 enum {
     OPT_PID,
@@ -33,14 +34,8 @@ enum {
     OPT_JSON,
     OPT_LIMIT,
     OPT_ALL,
-    OPT_NATIVE,
-    OPT_CONSISTENCY,
-    OPT_NONBLOCKING,
-    OPT_BLOCKING,
-    OPT_FULL_FILENAMES,
-    OPT_QUALIFIED,
-    OPT_PYTHON,
-    OPT_PYTHON_VERSION,
+    OPT_ATTACH,
+    OPT_PYTHON = OPT_ATTACH + SD_ATTACH_OPTIONS,
 };
 static const struct sd_option options[] = {
     [OPT_PID] = { "pid", SD_TEXT, NULL, "the process to sample", 'p', "PID" },
@@ -48,12 +43,12 @@ static const struct sd_option options[] = {
     [OPT_SUBPROCESSES] = { "subprocesses", SD_FLAG, NULL,
                            "sample the processes it starts, too", 's', NULL },
     [OPT_GIL] = { "gil", SD_FLAG, NULL,
-                  "only threads that hold the interpreter's lock: --mode gil", 'g',
-                  NULL },
-    [OPT_IDLE] = { "idle", SD_FLAG, NULL, "threads that wait, too: --mode wall", 'i',
-                   NULL },
+                  "count only threads that hold the interpreter's lock: --mode gil",
+                  'g', NULL },
+    [OPT_IDLE] = { "idle", SD_FLAG, NULL, "count waiting threads, too: --mode wall",
+                   'i', NULL },
     [OPT_MODE] = { "mode", SD_CHOICE, "cpu",
-                   "what counts: every thread, those that run, or the one that holds "
+                   "which threads count: all, those that run, or the one that holds "
                    "the GIL",
                    0, "wall|cpu|gil" },
     [OPT_DELAY] = { "delay", SD_DURATION, "1s", "time between two refreshes", 0,
@@ -66,14 +61,8 @@ static const struct sd_option options[] = {
                     "rows of the table without a terminal; 0: all", 0, "N" },
     [OPT_ALL] = SD_OPTION_ALL("show every row, and the functions of imports; without "
                               "it an import is one row (JSON always has everything)"),
-    [OPT_NATIVE] = SD_OPTION_NATIVE,
-    [OPT_CONSISTENCY] = SD_OPTION_CONSISTENCY,
-    [OPT_NONBLOCKING] = SD_OPTION_NONBLOCKING,
-    [OPT_BLOCKING] = SD_OPTION_BLOCKING,
-    [OPT_FULL_FILENAMES] = SD_OPTION_FULL_FILENAMES,
-    [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
+    SD_ATTACH_OPTIONS_AT(OPT_ATTACH),
     [OPT_PYTHON] = SD_OPTION_PYTHON,
-    [OPT_PYTHON_VERSION] = SD_OPTION_PYTHON_VERSION,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -87,21 +76,13 @@ struct asked { /* the command line, understood */
 
 /* --- Understanding */
 
-static bool is_capture(const char *word)
-{
-    size_t n = strlen(word);
-
-    return n > 6 && strcmp(word + n - 6, ".sonde") == 0;
-}
-
 static int read_mode(const struct sd_option_value *v, enum sd_tally_wants *wants)
 {
     static const enum sd_tally_wants by_mode[] = { SD_TALLY_ALL, SD_TALLY_ACTIVE,
                                                    SD_TALLY_GIL };
 
     if ((v[OPT_GIL].number != 0) + (v[OPT_IDLE].number != 0) + v[OPT_MODE].is_given > 1)
-        return sd_fail(SD_EUSAGE, "--gil, --idle and --mode say the same thing: give "
-                                  "one of them");
+        return sd_fail(SD_EUSAGE, "choose one of --gil, --idle and --mode");
     *wants = by_mode[v[OPT_MODE].number];
     if (v[OPT_GIL].number)
         *wants = SD_TALLY_GIL;
@@ -120,7 +101,7 @@ static int check_words(const struct sd_command *c)
         return sd_fail(SD_EUSAGE, "--delay cannot be 0");
     if (!v[OPT_PID].text == !c->n_words)
         return sd_fail(SD_EUSAGE,
-                       "top wants one thing to watch: sonde top --pid 1234, sonde top "
+                       "top needs one thing to watch: sonde top --pid 1234, sonde top "
                        "train.sonde, or sonde top -- python train.py");
     return 0;
 }
@@ -134,16 +115,11 @@ static int read_words(const struct sd_command *c, struct asked *a)
     if (rc == 0 && v[OPT_PID].text)
         rc = sd_attach_pid(v[OPT_PID].text, &a->pid);
     if (rc == 0)
-        rc = sd_attach_version(v[OPT_PYTHON_VERSION].text, &a->hints);
+        rc = sd_attach_read(v + OPT_ATTACH, &a->hints, &a->sampler);
     if (rc == 0)
         rc = read_mode(v, &a->wants);
-    if (rc == 0)
-        rc = sd_attach_consistency(&v[OPT_CONSISTENCY], &v[OPT_NONBLOCKING],
-                                   &v[OPT_BLOCKING], &a->sampler.consistency);
     a->sampler.period_ns = 1000000000u / (rate > 100000 ? 100000 : rate ? rate : 1);
     a->sampler.skips_children = !v[OPT_SUBPROCESSES].number;
-    a->sampler.native = v[OPT_NATIVE].number;
-    a->sampler.hints = &a->hints;
     a->has_screen =
         !v[OPT_JSON].number && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     return rc;
@@ -151,7 +127,7 @@ static int read_words(const struct sd_command *c, struct asked *a)
 
 /* --- What it is called in the header */
 
-static char *title_of(const struct sd_target *target)
+static char *title_of(const struct sd_program *target)
 {
     struct sd_buf text = { 0 };
     char *copy;
@@ -221,7 +197,8 @@ static int watch(struct sd_top *t, struct asked *a, pid_t pid,
     rc = show(t, a);
     if (rc == 0 && t->shown.has_ended && t->shown.counts.samples == 0 &&
         rounds.before.samples == 0)
-        rc = sd_fail(SD_EGONE, "it ended before a Python thread was seen in it");
+        rc = sd_fail(SD_EGONE,
+                     "the program ended before sonde saw a Python thread in it");
     sd_top_release(&t->shown);
     sd_rounds_stop(&rounds);
     return rc;
@@ -232,10 +209,10 @@ static int watch_program(struct sd_top *t, struct asked *a)
     const struct sd_command *c = t->command;
     struct sd_arena arena = { 0 };
     struct sd_top_child child = { .output = -1 };
-    struct sd_target target;
+    struct sd_program target;
     char *title = NULL;
-    int rc = sd_target_read(&arena, c->n_words, c->words, c->values[OPT_PYTHON].text,
-                            &target);
+    int rc = sd_program_read(&arena, c->n_words, c->words, c->values[OPT_PYTHON].text,
+                             &target);
 
     if (rc == 0)
         rc = sd_top_child_start(&child, &target, a->has_screen);
@@ -279,8 +256,8 @@ static int start(const struct sd_command *c)
     struct sd_top t = {
         .command = c,
         .view = { .sort = SD_TOP_OWN_TIME,
-                  .has_full_files = v[OPT_FULL_FILENAMES].number,
-                  .is_qualified = v[OPT_QUALIFIED].number },
+                  .has_full_files = v[OPT_ATTACH + SD_ATTACH_FULL_FILENAMES].number,
+                  .is_qualified = v[OPT_ATTACH + SD_ATTACH_QUALIFIED].number },
         .delay_ns = v[OPT_DELAY].number,
         .folds_imports = !v[OPT_ALL].number && !v[OPT_JSON].number && !c->is_pyspy,
         .limit = v[OPT_ALL].number && !v[OPT_LIMIT].is_given ? 0 : v[OPT_LIMIT].number
@@ -296,7 +273,7 @@ static int start(const struct sd_command *c)
         return sd_say_failure(rc);
     if (a.pid)
         rc = watch_pid(&t, &a);
-    else if (c->n_words == 1 && is_capture(c->words[0]))
+    else if (c->n_words == 1 && sd_output_is_capture(c->words[0]))
         rc = watch_file(&t, &a);
     else
         rc = watch_program(&t, &a);
@@ -332,7 +309,7 @@ static int run_behind_file(const struct sd_command *c)
 
 static int run(const struct sd_command *c)
 {
-    bool is_behind_file = c->n_words > 1 && is_capture(c->words[0]);
+    bool is_behind_file = c->n_words > 1 && sd_output_is_capture(c->words[0]);
 
     return is_behind_file ? run_behind_file(c) : start(c);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_TOP_H
-#define SD_CLI_TOP_H
-/* top: where the time goes, in a table that grows while one looks at it.
+#ifndef SD_CLI_LIVE_VERB_TOP_H
+#define SD_CLI_LIVE_VERB_TOP_H
+/* verb_top: shows where time goes in a table that is refreshed.
  *
- * What is shown is a copy (struct sd_top_shown), taken when a refresh is due, of a
+ * What is shown is a copy (struct sd_top_state), taken when a refresh is due, of a
  * program that is being sampled or of a capture.  Three ways of showing it know nothing
  * of where it comes from: the screen, the plain table, JSON. */
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct sd_top_view { /* what the person in front of it has chosen */
     char filter[SD_TOP_FILTER]; /* rows must contain it; "" all */
 };
 
-struct sd_top_shown {    /* all zero is a fresh one; texts are borrowed */
+struct sd_top_state {    /* all zero is a fresh one; texts are borrowed */
     const char *title;   /* what is sampled: "python app.py", a file */
     const char *version; /* "3.11.7" or "" */
     struct sd_tally_row *functions, *lines;
@@ -53,7 +53,7 @@ struct sd_top_shown {    /* all zero is a fresh one; texts are borrowed */
 struct sd_top {
     const struct sd_command *command;
     struct sd_top_view view;
-    struct sd_top_shown shown;
+    struct sd_top_state shown;
     struct sd_rounds *rounds; /* or NULL */
     const char *file;         /* or NULL */
     enum sd_tally_wants wants;
@@ -72,22 +72,22 @@ int sd_top_take(struct sd_top *t);
 /* The same of a capture (top_file.c). */
 int sd_top_take_file(struct sd_top *t);
 /* Chooses and sorts the rows that the view asks for. */
-int sd_top_arrange(struct sd_top_shown *s, const struct sd_top_view *view);
-void sd_top_release(struct sd_top_shown *s);
-const struct sd_tally_row *sd_top_row(const struct sd_top_shown *s,
+int sd_top_arrange(struct sd_top_state *s, const struct sd_top_view *view);
+void sd_top_release(struct sd_top_state *s);
+const struct sd_tally_row *sd_top_row(const struct sd_top_state *s,
                                       const struct sd_top_view *view, size_t i);
 
 /* Is the program that is watched stopped (job control, a debugger)? */
-bool sd_top_is_stopped(const struct sd_top_shown *s);
+bool sd_top_is_stopped(const struct sd_top_state *s);
 
 /* Lines of text; each is added to a cleared buffer, for at most `width` columns (0: no
  * limit). */
 enum { SD_TOP_HEAD = 3 }; /* lines above the heading */
-void sd_top_put_head(struct sd_buf *to, const struct sd_top_shown *s,
+void sd_top_put_head(struct sd_buf *to, const struct sd_top_state *s,
                      const struct sd_top_view *view, int line, size_t width);
 void sd_top_put_heading(struct sd_buf *to, const struct sd_top_view *view,
                         size_t width);
-void sd_top_put_row(struct sd_buf *to, const struct sd_top_shown *s,
+void sd_top_put_row(struct sd_buf *to, const struct sd_top_state *s,
                     const struct sd_top_view *view, size_t i, size_t width);
 
 /* --- Ways of showing.  Each refreshes until it is over, and says whether it was

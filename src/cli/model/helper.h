@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_HELPER_H
-#define SD_CLI_HELPER_H
-/* helper: a process that works for this one alone, and does not outlive it.
+#ifndef SD_CLI_MODEL_HELPER_H
+#define SD_CLI_MODEL_HELPER_H
+/* helper: runs a child process that does not outlive this one.
  *
  * A program that `sonde run` starts is the user's, and goes on without us (launch.h);
  * the Python that counts a model is ours.  Whoever ends us (timeout(1), a manager of

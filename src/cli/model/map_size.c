@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/model_map.h"
+#include "cli/model/map_size.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -50,31 +50,20 @@ static int too_large(const struct sd_model_costs *c, enum sd_model_metric metric
         return rc;
     if (rc > 0)
         return sd_fail(SD_EUSAGE,
-                       "a picture of %s boxes is too large to be looked at: say "
-                       "--depth %u for the larger parts",
-                       n, at - 1);
+                       "a graph of %s boxes is too large to read; use --depth %u", n,
+                       at - 1);
     return sd_fail(SD_EUSAGE,
-                   "a picture of %s boxes is too large to be looked at, and this model "
-                   "has too many layers side by side for any --depth: its tables show "
-                   "them",
+                   "a graph of %s boxes is too large to read, and this model has too "
+                   "many layers side by side for any --depth; its tables show them",
                    n);
 }
 
-int sd_model_put_map(struct sd_out *out, enum sd_picture kind,
-                     const struct sd_model_costs *c, enum sd_model_metric metric,
-                     uint32_t n_levels)
+int sd_map_size_check(const struct sd_model_costs *c, const struct sd_view_request *r,
+                      const struct sd_drawing *d)
 {
-    struct sd_arena arena = { 0 };
-    struct sd_view_map map;
-    int rc = sd_model_map(c, metric, n_levels, &arena, &map);
+    int rc = d->shape == SD_SHAPE_MAP ? sd_report_map_fits(&d->map) : 1;
 
-    if (rc == 0) {
-        rc = sd_report_map_fits(&map);
-        if (rc > 0)
-            rc = sd_report_map(out, kind, &map);
-        else if (rc == 0)
-            rc = too_large(c, metric, n_levels, map.n_boxes);
-    }
-    sd_arena_release(&arena);
-    return rc;
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    return too_large(c, r->model_metric, r->n_levels, d->map.n_boxes);
 }

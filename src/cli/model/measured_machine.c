@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/encoding/json.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/say.h"
 
@@ -23,7 +23,9 @@ int sd_machine_known(bool is_fresh, struct sd_machine *m)
     if (rc < 0)
         return rc;
     if (sd_machine_keep(m) < 0)
-        sd_say("the figures are not kept: %s", sd_fail_text());
+        sd_say("cannot save the measured speeds of this machine, so the next run "
+               "measures again: %s",
+               sd_fail_text());
     return 0;
 }
 
@@ -86,8 +88,8 @@ static int find_notes(const struct sd_machine *m, char notes[NOTES_MAX][NOTE_MAX
 
     if (m->n_unsettled > 0)
         snprintf(notes[n++], NOTE_MAX,
-                 "other programs were at work: of %u of the %u figures the best "
-                 "rounds differ by more than 2 %%; --fresh measures again",
+                 "other programs were running: the best rounds of %u of the %u figures "
+                 "differ by more than 2 %%; --fresh measures again",
                  m->n_unsettled, m->n_figures);
     if (m->bytes_read < 2 * m->cache_bytes)
         snprintf(notes[n++], NOTE_MAX,
@@ -138,8 +140,7 @@ static void put_json(struct sd_out *out, const struct sd_machine *m)
     sd_json_key_string(&j, "vectors", m->vectors);
     sd_json_key_uint(&j, "cores", m->n_cores);
     sd_json_key_uint(&j, "measured_at", m->measured_at);
-    sd_json_key(&j, "operations_per_second");
-    sd_json_object(&j);
+    sd_json_key_object(&j, "operations_per_second");
     for (int k = 0; k < SD_MACHINE_NUMBERS; k++) {
         sd_json_key(&j, sd_machine_word((enum sd_machine_number)k));
         if (m->one_core[k] > 0) {
@@ -151,8 +152,7 @@ static void put_json(struct sd_out *out, const struct sd_machine *m)
         }
     }
     sd_json_end(&j);
-    sd_json_key(&j, "bytes_per_second");
-    sd_json_array(&j);
+    sd_json_key_array(&j, "bytes_per_second");
     for (unsigned i = 0; i < m->n_levels; i++) {
         sd_json_object(&j);
         sd_json_key_string(&j, "level", m->levels[i].name);
@@ -162,8 +162,7 @@ static void put_json(struct sd_out *out, const struct sd_machine *m)
     }
     sd_json_end(&j);
     sd_json_key_real(&j, "triad", m->triad);
-    sd_json_key(&j, "notes");
-    sd_json_array(&j);
+    sd_json_key_array(&j, "notes");
     for (int i = 0; i < n_notes; i++)
         sd_json_string(&j, notes[i]);
     sd_json_end(&j);

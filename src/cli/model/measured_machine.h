@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_MACHINE_H
-#define SD_CLI_MACHINE_H
-/* machine: what this machine can do at best, measured once (process/machine.h). */
+#ifndef SD_CLI_MODEL_MEASURED_MACHINE_H
+#define SD_CLI_MODEL_MEASURED_MACHINE_H
+/* measured_machine: measures the best that this machine can do, once
+ * (machine/machine.h). */
 #include <stdint.h>
 
 #include "cli/verb.h"

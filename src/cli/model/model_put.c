@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/learn/verb_help.h"
 #include "cli/say.h"
-#include "cli/tables.h"
+#include "outputs/tables.h"
 
 /* --- As text */
 
@@ -173,7 +173,7 @@ static void put_how_it_ran(struct sd_out *out, const struct sd_model *m,
 }
 
 static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
-                    const struct sd_model_fit_wish *w)
+                    const struct sd_model_fit_request *w)
 {
     struct sd_model_fit fit;
     char text[SD_TEXT_MAX];
@@ -199,10 +199,11 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
                                           : "");
     put_how_it_ran(out, c->model, &fit);
     if (!fit.growth_measured)
-        sd_out_text(out, "Activations are taken to grow in proportion to the batch.\n");
+        sd_out_text(out,
+                    "This assumes that activations grow in proportion to the batch.\n");
     if (!sd_model_knows_training(c->model))
-        sd_out_text(out, "The file does not tell which parameters are trained: all "
-                         "are taken to be.\n");
+        sd_out_text(out, "The file does not say which parameters are trained, so all "
+                         "of them count as trained.\n");
     if (w->available_bytes <= 0)
         return;
     sd_out_printf(out, "Of %s: ", sd_text_bytes(text, w->available_bytes));
@@ -216,7 +217,7 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
 }
 
 void sd_model_put_text(struct sd_out *out, const struct sd_model_costs *c,
-                       const struct sd_view *v, const struct sd_model_fit_wish *fit,
+                       const struct sd_view *v, const struct sd_model_fit_request *fit,
                        const struct sd_text_style *style)
 {
     put_totals(out, c);
@@ -268,21 +269,18 @@ static void put_sums(struct sd_json *j, const struct sd_model_costs *c)
 
 static void put_words(struct sd_json *j, const struct sd_model *m)
 {
-    sd_json_key(j, "inputs");
-    sd_json_array(j);
+    sd_json_key_array(j, "inputs");
     for (size_t i = 0; i < m->n_facts; i++)
         if (strcmp(sd_model_text(m, m->facts[i].key), "input") == 0)
             sd_json_string(j, sd_model_text(m, m->facts[i].value));
     sd_json_end(j);
-    sd_json_key(j, "facts");
-    sd_json_object(j);
+    sd_json_key_object(j, "facts");
     for (size_t i = 0; i < m->n_facts; i++)
         if (strcmp(sd_model_text(m, m->facts[i].key), "input") != 0)
             sd_json_key_string(j, sd_model_text(m, m->facts[i].key),
                                sd_model_text(m, m->facts[i].value));
     sd_json_end(j);
-    sd_json_key(j, "notes");
-    sd_json_array(j);
+    sd_json_key_array(j, "notes");
     if (!sd_model_knows_operators(m))
         sd_json_string(j, no_operators);
     for (size_t i = 0; i < m->n_notes; i++)
@@ -292,8 +290,7 @@ static void put_words(struct sd_json *j, const struct sd_model *m)
 
 static void put_unsupported(struct sd_json *j, const struct sd_model_costs *c)
 {
-    sd_json_key(j, "unsupported");
-    sd_json_object(j);
+    sd_json_key_object(j, "unsupported");
     for (size_t i = 0; i < c->n_operators; i++)
         if (c->operators[i].sum.n_unknown > 0)
             sd_json_key_uint(j, sd_model_text(c->model, c->operators[i].name),
@@ -302,13 +299,12 @@ static void put_unsupported(struct sd_json *j, const struct sd_model_costs *c)
 }
 
 static void put_fit_json(struct sd_json *j, const struct sd_model_costs *c,
-                         const struct sd_model_fit_wish *w)
+                         const struct sd_model_fit_request *w)
 {
     struct sd_model_fit fit;
 
     sd_model_fit(c, w->optimizer, w->batch, w->available_bytes, &fit);
-    sd_json_key(j, "fit");
-    sd_json_object(j);
+    sd_json_key_object(j, "fit");
     sd_json_key_string(j, "optimizer", sd_optimizer_word(w->optimizer));
     key_number(j, "batch", w->batch);
     key_number(j, "parameter_bytes", fit.parameter_bytes);
@@ -325,7 +321,7 @@ static void put_fit_json(struct sd_json *j, const struct sd_model_costs *c,
 }
 
 void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
-                       const struct sd_view *v, const struct sd_model_fit_wish *fit)
+                       const struct sd_view *v, const struct sd_model_fit_request *fit)
 {
     struct sd_json j;
 
@@ -348,6 +344,8 @@ void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
     for (size_t i = 0; i < v->n_tables; i++)
         if (strcmp(v->tables[i].name, "unsupported") != 0)
             sd_report_table_json(&j, &v->tables[i]);
+    for (size_t i = 0; i < v->n_drawings; i++)
+        sd_report_drawing_json(&j, &v->drawings[i]);
     sd_json_end(&j);
     sd_out_text(out, "\n");
 }

@@ -11,15 +11,15 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/record/environment.h"
 #include "cli/model/helper.h"
-#include "cli/record/interpreter.h"
-#include "cli/load.h"
-#include "cli/losses.h"
-#include "cli/record/package.h"
 #include "cli/path.h"
+#include "cli/read/command_captures.h"
+#include "cli/record/environment.h"
+#include "cli/record/interpreter.h"
+#include "cli/record/package.h"
 #include "cli/say.h"
 #include "formats/weights/model_files.h"
+#include "outputs/remarks.h"
 
 enum { N_MAGIC = sizeof SD_MODEL_MAGIC - 1, MOST_INPUTS = SD_WORDS_MAX };
 
@@ -123,15 +123,15 @@ static int read_inputs(struct sd_arena *a, const char *const *words, struct inpu
 
 /* The dtypes of a program's model are torch's, and it is asked: it has more names for
  * them than we do. */
-static int check_dtypes(const struct sd_model_asked *asked, const struct inputs *given)
+static int check_dtypes(const struct sd_model_target *asked, const struct inputs *given)
 {
     for (size_t i = 0; i < given->n; i++)
         if (strchr(shape_of(asked->inputs[i]), ':') &&
             given->of[i].dtype == SD_DTYPE_UNKNOWN)
-            return sd_fail(SD_EUSAGE,
-                           "--input %s: no dtype is called so; say float32, int64, "
-                           "bool, ...",
-                           asked->inputs[i]);
+            return sd_fail(
+                SD_EUSAGE,
+                "--input %s: there is no such dtype; use float32, int64, bool, ...",
+                asked->inputs[i]);
     return 0;
 }
 
@@ -142,15 +142,16 @@ static bool is_counted(const struct sd_map *map)
     return map->n >= N_MAGIC && memcmp(map->p, SD_MODEL_MAGIC, N_MAGIC) == 0;
 }
 
-static int read_file(const struct sd_model_asked *asked, const struct inputs *inputs,
-                     struct sd_model *m)
+static int read_file(const struct sd_model_target *asked, const struct inputs *inputs,
+                     const struct sd_input *input, struct sd_model *m)
 {
+    const struct sd_model_request request = { inputs->of, inputs->n };
+    const struct sd_loader how = { .model = &request };
+    struct sd_contents into = { .model = m };
     int rc = check_dtypes(asked, inputs);
 
-    if (rc == 0)
-        rc = sd_model_file_read(asked->target,
-                                &(struct sd_model_wish){ inputs->of, inputs->n }, m);
-    return rc;
+    return rc < 0 ? rc
+                  : input->load(&how, (char *[]){ (char *)asked->target }, 1, &into);
 }
 
 static int read_bytes(const char *path, struct sd_model *m, bool *is_one)
@@ -175,7 +176,7 @@ static int no_model(const struct sd_profile *p, const char *path)
         return sd_fail(SD_EFORMAT, "%s: %s; no model is left in it", path,
                        p->complaint);
     return sd_fail(SD_EABSENT,
-                   "%s holds no model; one is written by: sonde model ... -o x.sonde",
+                   "%s holds no model; write one with: sonde model ... -o x.sonde",
                    path);
 }
 
@@ -192,7 +193,8 @@ static int read_capture(const struct sd_command *c, const char *path,
         return rc;
     bytes = sd_profile_model(p, 0, &n);
     /* Why there is no model says some of it already. */
-    sd_losses_say(path, p, bytes ? SD_LOSSES_ALL : SD_LOSSES_ALL & ~SD_LOSSES_OF_FILE);
+    sd_remark_losses(&sd_said_remarks, path, p,
+                     bytes ? SD_LOSSES_ALL : SD_LOSSES_ALL & ~SD_LOSSES_OF_FILE);
     rc = bytes ? sd_model_read(m, bytes, n) : no_model(p, path);
     sd_profile_free(p);
     return rc;
@@ -224,13 +226,13 @@ struct starting {
 };
 
 /* False: there is no memory for one of them. */
-static bool make_words(struct starting *s, const struct sd_model_asked *asked)
+static bool make_words(struct starting *s, const struct sd_model_target *asked)
 {
     size_t n = 0;
 
     s->argv[n++] = s->python.path;
     /* By its path: -m would look for our own modules in the current folder first. */
-    s->argv[n++] = sd_arena_printf(&s->arena, "%s/_model_main.py", s->package);
+    s->argv[n++] = sd_arena_printf(&s->arena, "%s/_torch/_model_main.py", s->package);
     s->argv[n++] = sd_arena_printf(&s->arena, "%d", s->fd);
     s->argv[n++] = asked->target;
     for (size_t i = 0; asked->inputs[i] && i < MOST_INPUTS; i++)
@@ -278,7 +280,7 @@ static char **environment_with(struct sd_arena *a, char *const *ours,
     return made[at] ? made : NULL;
 }
 
-static int prepare(struct starting *s, const struct sd_model_asked *asked)
+static int prepare(struct starting *s, const struct sd_model_target *asked)
 {
     extern char **environ;
     int rc = sd_interpreter_find(&s->arena, asked->python, &s->python);
@@ -293,7 +295,7 @@ static int prepare(struct starting *s, const struct sd_model_asked *asked)
         &s->arena, s->python.environment ? s->python.environment : environ, s->package);
     s->fd = memfd_create("sonde-model", 0);
     if (s->fd < 0)
-        return sd_fail_errno(errno, "cannot make a file in memory");
+        return sd_fail_errno(errno, "cannot create a file in memory (memfd_create)");
     return make_words(s, asked) && s->environment ? 0 : sd_no_memory();
 }
 
@@ -305,7 +307,8 @@ static int let_it_count(const struct starting *s, int *status)
 
     if (rc == 0 && ended < 0)
         return sd_fail(SD_EGONE,
-                       "the Python that was to count the model died of signal %d (%s)",
+                       "the Python process was killed by signal %d (%s) before it "
+                       "counted the model",
                        -ended, strsignal(-ended));
     if (rc == 0)
         *status = ended;
@@ -332,8 +335,8 @@ static int refused(const struct starting *s, int *status)
         return SD_EUSAGE;
     *status = 0;
     return sd_fail(SD_EGONE,
-                   "the Python that was to count the model ended with status %d before "
-                   "it had: does the program end itself?",
+                   "the Python process exited with status %d before it counted the "
+                   "model; does the program call os._exit()?",
                    ended);
 }
 
@@ -345,12 +348,11 @@ static int take(const struct starting *s, struct sd_model *m)
     int rc = path ? read_bytes(path, m, &is_one) : sd_no_memory();
 
     if (rc == 0 && !is_one)
-        return sd_fail(SD_EGONE, "the Python that was to count the model ended without "
-                                 "giving one");
+        return sd_fail(SD_EGONE, "the Python process exited without a counted model");
     return rc;
 }
 
-static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
+static int run_program(const struct sd_model_target *asked, struct sd_model *m,
                        int *status)
 {
     struct starting s = { .fd = -1 };
@@ -376,7 +378,7 @@ struct holds {
 };
 
 /* What was asked for and is not there, as it is on the command line; or NULL. */
-static const char *lacking(const struct sd_model_asked *asked, struct holds h)
+static const char *lacking(const struct sd_model_target *asked, struct holds h)
 {
     return asked->has_runtime && !h.runtime       ? "--runtime"
            : asked->has_backward && !h.backward   ? "--backward"
@@ -400,26 +402,31 @@ static struct holds held_by(const struct sd_model *m)
 }
 
 /* A model that was counted before has what it was asked for then. */
-static int check_counted(const struct sd_model_asked *asked,
+static int check_counted(const struct sd_model_target *asked,
                          const struct inputs *inputs, const struct sd_model *m)
 {
     const char *wrong = lacking(asked, held_by(m));
 
     if (inputs->n > 0)
-        return sd_fail(SD_EUSAGE, "%s was counted already, with inputs of its own",
+        return sd_fail(SD_EUSAGE,
+                       "%s is a model that was already counted; --input cannot "
+                       "change its inputs",
                        asked->target);
     if (wrong)
-        return sd_fail(SD_EUSAGE, "%s was counted without %s, and is not run again",
+        return sd_fail(SD_EUSAGE,
+                       "%s was counted without %s; count the model again with "
+                       "that option",
                        asked->target, wrong);
     return 0;
 }
 
-static int get_counted(const struct sd_command *c, const struct sd_model_asked *asked,
-                       const struct inputs *inputs, struct sd_model *m, bool *is_one)
+static int get_counted(const struct sd_command *c, const struct sd_model_target *asked,
+                       const struct inputs *inputs, const struct sd_input *input,
+                       struct sd_model *m, bool *is_one)
 {
     int rc;
 
-    *is_one = sd_path_has_suffix(asked->target, ".sonde");
+    *is_one = input == &sd_input_capture;
     rc = *is_one ? read_capture(c, asked->target, m)
                  : read_bytes(asked->target, m, is_one);
     if (rc < 0 || !*is_one)
@@ -430,10 +437,12 @@ static int get_counted(const struct sd_command *c, const struct sd_model_asked *
     return rc;
 }
 
-static int get_file(const struct sd_command *c, const struct sd_model_asked *asked,
+static int get_file(const struct sd_command *c, const struct sd_model_target *asked,
                     const struct inputs *inputs, struct sd_model *m)
 {
     const char *wrong = lacking(asked, (struct holds){ 0 });
+    const struct sd_input *input =
+        sd_input_of(asked->target, SD_HOLDS_MODEL, &sd_input_model);
     bool is_one = false;
     int rc;
 
@@ -444,21 +453,21 @@ static int get_file(const struct sd_command *c, const struct sd_model_asked *ask
                        asked->target);
     if (sd_path_has_suffix(asked->target, ".py"))
         return sd_fail(SD_EUSAGE,
-                       "say which model of %s it is: %s:NAME, a class, a function that "
-                       "gives one, or the model itself",
+                       "name the model in %s as %s:NAME: a class, a function that "
+                       "returns a model, or the model itself",
                        asked->target, asked->target);
-    rc = get_counted(c, asked, inputs, m, &is_one);
+    rc = get_counted(c, asked, inputs, input, m, &is_one);
     if (rc < 0 || is_one)
         return rc;
     if (wrong)
         return sd_fail(SD_EUSAGE,
-                       "%s is for models of programs (pkg.mod:factory): %s is read, "
-                       "not run",
+                       "%s works only with a model in a Python program "
+                       "(pkg.mod:factory); %s is a file, which sonde does not run",
                        wrong, asked->target);
-    return read_file(asked, inputs, m);
+    return read_file(asked, inputs, input, m);
 }
 
-int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
+int sd_model_get(const struct sd_command *c, const struct sd_model_target *asked,
                  struct sd_model *m, int *status)
 {
     struct sd_arena arena = { 0 };

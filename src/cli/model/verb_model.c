@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model: what a model holds and costs, layer by layer, whatever it comes from. */
+/* verb_model: the verb `model`: what a model holds and costs, layer by layer, whatever
+ * it comes from. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,16 +8,18 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "capture/memory_capture.h"
-#include "cli/export.h"
 #include "cli/model/measured_machine.h"
-#include "cli/model_map.h"
+#include "cli/model/map_size.h"
 #include "cli/model/model_put.h"
 #include "cli/model/model_source.h"
 #include "cli/path.h"
+#include "cli/read/export.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
-#include "cli/tables.h"
 #include "machine/machine_processor.h"
+#include "outputs/outputs.h"
+#include "outputs/pictures.h"
+#include "outputs/tables.h"
 
 enum {
     OPT_INPUT,
@@ -47,46 +50,44 @@ enum {
     OPT_FORCE,
     OPT_PYTHON
 };
-enum { ROWS_SHOWN = 100, WIDTH = 1000 };
+enum { ROWS_SHOWN = 100, TOP_BARS = 10 };
 _Static_assert(SD_BARS_MAX == 400, "the help of --rows says so");
 
 static const struct sd_option options[] = {
     [OPT_INPUT] = { "input", SD_WORDS, NULL,
-                    "the shape of an input, batch first; said again for each input, in "
-                    "their order or with their names",
+                    "the shape of an input, batch first; repeat the option for each "
+                    "input, in their order or with their names",
                     'i', "[NAME=]1,3,224,224[:DTYPE]" },
     [OPT_COUNT] = { "count", SD_TEXT, "macs",
                     "count as this tool does: macs (ours), metinor, fvcore, thop, "
                     "ptflops, ptflops-hooks, torchinfo",
                     0, "NAME" },
     [OPT_BACKWARD] = { "backward", SD_FLAG, NULL,
-                       "the backward of the summed output, too", 0, NULL },
+                       "also count the backward pass of the summed output", 0, NULL },
     [OPT_TRAIN] = { "train", SD_FLAG, NULL, "put the model into training mode", 0,
                     NULL },
     [OPT_RUNTIME] = { "runtime", SD_FLAG, NULL,
                       "run it, and time every layer (median of five)", 0, NULL },
-    [OPT_MEMORY] = { "memory", SD_FLAG, NULL, "what each layer keeps for the backward",
-                     0, NULL },
+    [OPT_MEMORY] = { "memory", SD_FLAG, NULL,
+                     "show what each layer keeps for the backward", 0, NULL },
     [OPT_FIT] = { "fit", SD_NUMBER, NULL,
-                  "what training takes with a batch of N, so the model runs in "
-                  "training "
-                  "mode (0: the batch it is run with); with --available the largest "
-                  "batch that fits",
+                  "show the memory that training takes with a batch of N (0: the batch "
+                  "given); runs the model in training mode; with --available, also the "
+                  "largest batch that fits",
                   0, "N" },
     [OPT_OPTIMIZER] = { "optimizer", SD_TEXT, "adam",
-                        "of --fit, which it asks for: sgd, sgd-momentum, adam, ...", 0,
-                        "NAME" },
+                        "optimizer for --fit (implies --fit): sgd, sgd-momentum, adam, "
+                        "...",
+                        0, "NAME" },
     [OPT_AVAILABLE] = { "available", SD_SIZE, NULL,
-                        "of --fit, which it asks for: memory there is", 0, "SIZE" },
-    [OPT_TABLE] = { "table", SD_TEXT, NULL,
-                    "only these tables: layers, types, operators, unsupported, "
-                    "tensors, dtypes",
-                    0, "NAME[,NAME...]" },
+                        "memory available for --fit (implies --fit)", 0, "SIZE" },
+    [OPT_TABLE] = { "table", SD_NAMES, NULL,
+                    "only these tables; with --json also pictures, as data", 0,
+                    sd_model_view_names + 1 },
     [OPT_TREE] = { "tree", SD_FLAG, NULL, "layers inside the layers that hold them", 0,
                    NULL },
     [OPT_DEPTH] = { "depth", SD_NUMBER, NULL,
-                    "of the tree and of the graph: not deeper than N; 0 is the model "
-                    "alone",
+                    "show the tree or the graph no deeper than N; 0 is the model alone",
                     0, "N" },
     [OPT_TYPE] = { "type", SD_TEXT, NULL, "only layers of this type: Conv2d", 0,
                    "NAME" },
@@ -96,8 +97,8 @@ static const struct sd_option options[] = {
                      "layers by their share of --metric, and what they add up to", 0,
                      NULL },
     [OPT_METRIC] = { "metric", SD_TEXT, "macs",
-                     "what shares, bars and colours are of: params, macs, flops, "
-                     "mem_read, mem_write, runtime, ... (of weights alone: params)",
+                     "the metric for shares, bars and colours: params, macs, flops, "
+                     "mem_read, mem_write, runtime, ... (for weights alone: params)",
                      0, "NAME" },
     [OPT_SORT] = { "sort", SD_TEXT, NULL,
                    "sort by this column, largest first; -COLUMN the other way round",
@@ -107,15 +108,16 @@ static const struct sd_option options[] = {
                    "10 bars of --plot top, else 400, and no picture has more)",
                    'n', "N" },
     [OPT_PLOT] = { "plot", SD_CHOICE, NULL,
-                   "draw bars into the picture that -o names: of the layers with most, "
-                   "of shares, of all layers, of memory, of types; or layers under the "
-                   "roof of this machine",
-                   0, "top|impact|layers|memory|types|roofline" },
+                   "draw into the picture that -o names: bars for the layers with "
+                   "most, shares, all layers, memory or types; or layers in the "
+                   "roofline of this machine",
+                   0, sd_model_plot_words + 1 },
     [OPT_GRAPH] = { "graph", SD_FLAG, NULL,
                     "draw layers and what goes from one to another, coloured by "
                     "--metric, into the picture that -o names",
                     0, NULL },
-    [OPT_WIDTH] = { "width", SD_NUMBER, "1000", "of bars, in pixels", 0, "N" },
+    [OPT_WIDTH] = { "width", SD_NUMBER, "1000",
+                    "width of a picture of --plot, in pixels", 0, "N" },
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
     [OPT_CSV] = { "csv", SD_FLAG, NULL, "print the first table as CSV", 0, NULL },
     [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
@@ -131,20 +133,25 @@ static const struct sd_option options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-enum form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_PICTURE, FORM_CAPTURE };
+enum form {
+    FORM_TEXT = SD_TABLE_TEXT,
+    FORM_CSV = SD_TABLE_CSV,
+    FORM_JSON = SD_TABLE_JSON,
+    FORM_PICTURE,
+    FORM_CAPTURE
+};
 
-struct wish {
+struct request {
     enum form form;
     enum sd_picture picture;
     const char *to; /* "-" is stdout */
     enum sd_create_flags create;
     enum sd_count_mode mode;
-    struct sd_model_tables_wish tables;
-    struct sd_model_fit_wish fit;
-    bool is_graph, is_roofline;
-    enum sd_model_bars_kind bars; /* where it is neither */
+    struct sd_view_request views;
+    const char *order[2]; /* the column of --sort or --top, ended by NULL */
+    struct sd_model_fit_request fit;
+    const struct sd_view_about *drawn; /* what a picture shows */
     unsigned width;
-    size_t n_bars;
 };
 
 /* --- What was asked for */
@@ -152,39 +159,35 @@ struct wish {
 /* What the name of a file says of it; false: nothing. */
 static bool form_of(const char *name, enum form *form, enum sd_picture *picture)
 {
-    if (sd_picture_of(name, picture))
+    if (sd_picture_of(name, picture)) {
         *form = FORM_PICTURE;
-    else if (sd_text_ends(name, ".json"))
-        *form = FORM_JSON;
-    else if (sd_text_ends(name, ".csv"))
-        *form = FORM_CSV;
-    else if (sd_text_ends(name, ".sonde"))
-        *form = FORM_CAPTURE;
-    else if (sd_text_ends(name, ".txt"))
-        *form = FORM_TEXT;
-    else
-        return false;
-    return true;
+        return true;
+    }
+    for (const struct sd_output *const *o = sd_outputs; *o; o++)
+        if (((*o)->has_tables || !(*o)->write) &&
+            sd_text_ends(name, (*o)->suffixes[0])) {
+            *form = (*o)->write ? (enum form)(*o)->form : FORM_CAPTURE;
+            return true;
+        }
+    return false;
 }
 
 /* --json or --csv */
-static int read_flag(const struct sd_option_value *v, struct wish *w)
+static int read_flag(const struct sd_option_value *v, struct request *w)
 {
     enum form other;
 
     w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
     if (v[OPT_JSON].number && v[OPT_CSV].number)
-        return sd_fail(SD_EUSAGE, "--json and --csv are two forms: say one");
+        return sd_fail(SD_EUSAGE, "choose one of --json and --csv");
     if (!v[OPT_FORMAT].text &&
         (!form_of(w->to, &other, &w->picture) || other == w->form))
         return 0;
-    return sd_fail(SD_EUSAGE,
-                   "--json and --csv say what is written, and so does %s: leave one of "
-                   "them out",
+    return sd_fail(SD_EUSAGE, "%s already chooses the format; drop --json or --csv",
                    v[OPT_FORMAT].text ? "--format" : w->to);
 }
 
-static int read_form(const struct sd_option_value *v, struct wish *w)
+static int read_form(const struct sd_option_value *v, struct request *w)
 {
     const char *word = v[OPT_FORMAT].text, *name = w->to;
     char suffix[8];
@@ -208,82 +211,80 @@ static int read_form(const struct sd_option_value *v, struct wish *w)
                    name);
 }
 
-static int read_picture(const struct sd_option_value *v, struct wish *w)
+static int read_picture(const struct sd_option_value *v, struct request *w)
 {
-    static const struct {
-        const char *word;
-        enum sd_model_bars_kind kind;
-    } known[] = { { "top", SD_MODEL_BARS_TOP },
-                  { "impact", SD_MODEL_BARS_IMPACT },
-                  { "layers", SD_MODEL_BARS_LAYERS },
-                  { "memory", SD_MODEL_BARS_MEMORY },
-                  { "types", SD_MODEL_BARS_TYPES } };
+    const char *plot = v[OPT_PLOT].text;
 
-    if (v[OPT_GRAPH].number && v[OPT_PLOT].text)
-        return sd_fail(SD_EUSAGE, "--graph and --plot are two pictures: say one");
-    w->is_graph = v[OPT_GRAPH].number || !v[OPT_PLOT].text;
-    w->is_roofline = v[OPT_PLOT].text && strcmp(v[OPT_PLOT].text, "roofline") == 0;
+    if (v[OPT_GRAPH].number && plot)
+        return sd_fail(SD_EUSAGE, "choose one of --graph and --plot");
+    w->drawn = plot ? sd_view_of_plot(plot) : sd_view_named(SD_OF_MODEL, "map", 3);
     w->width = (unsigned)v[OPT_WIDTH].number;
-    w->n_bars = v[OPT_ROWS].is_given ? v[OPT_ROWS].number : 0;
-    for (size_t i = 0; v[OPT_PLOT].text && i < sizeof known / sizeof *known; i++)
-        if (strcmp(v[OPT_PLOT].text, known[i].word) == 0)
-            w->bars = known[i].kind;
-    if (w->bars == SD_MODEL_BARS_TOP && !v[OPT_ROWS].is_given)
-        w->n_bars = v[OPT_TOP].is_given ? v[OPT_TOP].number : 10;
     if ((v[OPT_GRAPH].number || v[OPT_PLOT].text) && w->form != FORM_PICTURE)
-        return sd_fail(SD_EUSAGE, "a picture goes into a file: say -o model.svg, .png, "
-                                  ".jpeg or .pdf");
+        return sd_fail(
+            SD_EUSAGE,
+            "a picture goes into a file; use -o model.svg, .png, .jpeg or .pdf");
     return 0;
 }
 
-static int read_tables(const struct sd_option_value *v, struct wish *w)
+/* Of rows, or of bars. */
+static size_t read_limit(const struct sd_option_value *v, const struct request *w)
 {
-    struct sd_model_tables_wish *t = &w->tables;
-    int rc = sd_model_metric_named(v[OPT_METRIC].text, &t->metric);
+    bool is_top = v[OPT_PLOT].text && strcmp(v[OPT_PLOT].text, "top") == 0;
 
-    t->tables = v[OPT_TABLE].text;
-    t->type = v[OPT_TYPE].text;
-    t->sort = v[OPT_SORT].text;
-    t->is_tree = v[OPT_TREE].number != 0;
-    t->n_levels = !v[OPT_DEPTH].is_given ? 0
+    if (w->form != FORM_PICTURE && v[OPT_TOP].is_given)
+        return v[OPT_TOP].number;
+    if (v[OPT_ROWS].is_given)
+        return v[OPT_ROWS].number;
+    if (w->form == FORM_PICTURE && is_top)
+        return v[OPT_TOP].is_given ? v[OPT_TOP].number : TOP_BARS;
+    return w->form == FORM_TEXT ? ROWS_SHOWN : 0;
+}
+
+static int read_views(const struct sd_option_value *v, struct request *w)
+{
+    struct sd_view_request *r = &w->views;
+    int rc = sd_model_metric_named(v[OPT_METRIC].text, &r->model_metric);
+
+    r->views = v[OPT_TABLE].text;
+    r->type = v[OPT_TYPE].text;
+    w->order[0] = v[OPT_SORT].text;
+    r->sort = w->order;
+    r->is_tree = v[OPT_TREE].number != 0;
+    r->is_short = w->form != FORM_JSON; /* programs get all that there is */
+    r->has_drawings = w->form == FORM_JSON;
+    r->n_levels = !v[OPT_DEPTH].is_given ? 0
                   : v[OPT_DEPTH].number < UINT32_MAX - 1
                       ? (uint32_t)v[OPT_DEPTH].number + 1
                       : 0;
-    t->has_impact = v[OPT_IMPACT].number != 0;
-    t->limit = v[OPT_ROWS].is_given   ? v[OPT_ROWS].number
-               : w->form == FORM_TEXT ? ROWS_SHOWN
-                                      : 0;
+    r->has_impact = v[OPT_IMPACT].number != 0;
+    r->limit = read_limit(v, w);
     if (rc == 0 && v[OPT_TOP].is_given && v[OPT_TOP].number == 0)
-        return sd_fail(SD_EUSAGE, "--top 0 would be no layer: say 1 or more");
+        return sd_fail(SD_EUSAGE, "--top takes a number of at least 1");
     if (rc == 0 && v[OPT_TOP].is_given) {
-        t->sort = sd_model_metric_word(t->metric);
-        t->limit = v[OPT_TOP].number;
-        t->tables = t->tables ? t->tables : "layers";
+        w->order[0] = sd_model_metric_word(r->model_metric);
+        r->views = r->views ? r->views : "layers";
     }
-    if (rc == 0 && w->form == FORM_CSV && t->tables && strchr(t->tables, ','))
+    if (rc == 0 && w->form == FORM_CSV && r->views && strchr(r->views, ','))
         return sd_fail(SD_EUSAGE,
-                       "CSV is one table, and --table %s names several: say one, or "
-                       "--json for all of them",
-                       t->tables);
-    /* Programs get all that there is. */
-    if (w->form == FORM_JSON && !t->tables)
-        t->tables = "layers,types,operators,tensors,dtypes";
+                       "CSV holds one table and --table %s names several; name one, or "
+                       "use --json for all of them",
+                       r->views);
     return rc;
 }
 
 /* What would be ignored is refused. */
-static int check_depth(const struct sd_option_value *v, const struct wish *w)
+static int check_depth(const struct sd_option_value *v, const struct request *w)
 {
-    bool has_levels = w->form == FORM_PICTURE ? w->is_graph : w->tables.is_tree;
+    bool is_map = w->form == FORM_PICTURE && w->drawn->shape == SD_SHAPE_MAP;
+    bool has_levels = w->form == FORM_PICTURE ? is_map : w->views.is_tree;
 
     return v[OPT_DEPTH].is_given && !has_levels
-               ? sd_fail(SD_EUSAGE, "--depth is of the tree and of the graph: say "
-                                    "--tree, or --graph, too")
+               ? sd_fail(SD_EUSAGE, "--depth needs --tree or --graph")
                : 0;
 }
 
 /* Whatever is said of it asks for it. */
-static int read_fit(const struct sd_option_value *v, struct wish *w)
+static int read_fit(const struct sd_option_value *v, struct request *w)
 {
     w->fit.is_asked =
         v[OPT_FIT].is_given || v[OPT_AVAILABLE].is_given || v[OPT_OPTIMIZER].is_given;
@@ -292,30 +293,30 @@ static int read_fit(const struct sd_option_value *v, struct wish *w)
     return sd_optimizer_named(v[OPT_OPTIMIZER].text, &w->fit.optimizer);
 }
 
-static int read_wish(const struct sd_command *c, struct wish *w)
+static int read_request(const struct sd_command *c, struct request *w)
 {
     const struct sd_option_value *v = c->values;
     int rc;
 
-    *w =
-        (struct wish){ .to = v[OPT_OUTPUT].text ? v[OPT_OUTPUT].text : "-",
-                       .create = v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW };
+    *w = (struct request){ .to = v[OPT_OUTPUT].text ? v[OPT_OUTPUT].text : "-",
+                           .create =
+                               v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW };
     if (c->n_words != 1)
         return sd_fail(SD_EUSAGE,
-                       "model wants one model: a file (.onnx, .safetensors, .gguf, a "
+                       "model needs one model: a file (.onnx, .safetensors, .gguf, a "
                        "folder of them) or pkg.mod:factory");
     rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
     if (rc == 0 && v[OPT_BACKWARD].number && sd_count_mode_is_of_modules(w->mode))
         rc = sd_fail(SD_EUSAGE,
-                     "--count %s looks at modules alone: it has no count of "
-                     "the backward",
+                     "--count %s counts modules only and cannot count the backward; "
+                     "drop --backward or --count",
                      v[OPT_COUNT].text);
     if (rc == 0)
         rc = read_form(v, w);
     if (rc == 0)
         rc = read_picture(v, w);
     if (rc == 0)
-        rc = read_tables(v, w);
+        rc = read_views(v, w);
     if (rc == 0)
         rc = check_depth(v, w);
     return rc == 0 ? read_fit(v, w) : rc;
@@ -342,61 +343,48 @@ static int know_machine(struct sd_machine *machine)
 {
     if (sd_machine_load(machine) == 0)
         return 0;
-    sd_say("measuring once what this machine can do (sonde info --machine shows it)");
+    sd_say("measuring the peak of this machine once (sonde info --machine shows it)");
     return sd_machine_known(true, machine);
 }
 
-static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
-                        struct sd_out *out)
+/* Puts what the machine can do at most into the request. */
+static int add_machine(const struct sd_model_costs *c, struct sd_view_request *r)
 {
-    struct sd_arena arena = { 0 };
-    struct sd_view_roofline roofline;
     struct sd_machine machine;
     int rc;
 
     if (c->total.time_ns >= 0 && !is_timed_here(c->model))
-        return sd_fail(SD_EABSENT,
-                       "this model was timed on another machine or device, or it is "
-                       "not known where: its layers have no place under the roof of "
-                       "this one");
+        return sd_fail(
+            SD_EABSENT,
+            "this model was timed on another or an unknown machine or device, so its "
+            "layers cannot be drawn in this machine's roofline");
     rc = know_machine(&machine);
-    if (rc == 0) {
-        const char *type = sd_model_dtype(c->model);
-        double peak = sd_machine_peak(&machine, type);
-
-        /* That of float32 stands in for what has none of its own. */
-        if (peak == sd_machine_peak(&machine, "float32"))
-            type = "float32";
-        rc = sd_model_roofline(c, peak, type, sd_machine_bandwidth(&machine), &arena,
-                               &roofline);
-    }
-    if (rc == 0)
-        rc = sd_report_roofline(out, w->picture, &roofline, w->width);
-    sd_arena_release(&arena);
-    return rc;
+    if (rc < 0)
+        return rc;
+    r->peak_of = sd_model_dtype(c->model);
+    r->peak_flops = sd_machine_peak(&machine, r->peak_of);
+    r->bandwidth = sd_machine_bandwidth(&machine);
+    /* That of float32 stands in for what has none of its own. */
+    if (r->peak_flops == sd_machine_peak(&machine, "float32"))
+        r->peak_of = "float32";
+    return 0;
 }
 
-static int put_picture(const struct sd_model_costs *c, const struct wish *w,
+static int put_picture(const struct sd_model_costs *c, const struct request *w,
                        struct sd_out *out)
 {
-    struct sd_arena arena = { 0 };
-    struct sd_view_bars bars;
-    int rc;
+    struct sd_view_request r = w->views;
+    struct sd_view v = { 0 };
+    int rc = w->drawn->needs == SD_NEEDS_MACHINE ? add_machine(c, &r) : 0;
 
-    if (w->is_roofline)
-        return put_roofline(c, w, out);
-    if (w->is_graph)
-        return sd_model_put_map(out, w->picture, c, w->tables.metric,
-                                w->tables.n_levels);
-    rc = sd_model_bars(c,
-                       &(struct sd_model_bars_wish){ .kind = w->bars,
-                                                     .metric = w->tables.metric,
-                                                     .type = w->tables.type,
-                                                     .limit = w->n_bars },
-                       &arena, &bars);
     if (rc == 0)
-        rc = sd_report_bars(out, w->picture, &bars, w->width);
-    sd_arena_release(&arena);
+        rc = w->drawn->of_model(c, &r, &v);
+    if (rc == 0)
+        rc = sd_map_size_check(c, &r, &v.drawings[0]);
+    if (rc == 0)
+        rc = sd_drawing_write(&v.drawings[0], w->picture,
+                              (struct sd_picture_size){ w->width, 0 }, out);
+    sd_view_release(&v);
     return rc;
 }
 
@@ -419,12 +407,26 @@ static int put_capture(const struct sd_model *m, struct sd_out *out)
     return rc;
 }
 
+static bool needs_machine(const char *names)
+{
+    for (const struct sd_view_about *a = sd_views; a->name; a++)
+        if (a->needs == SD_NEEDS_MACHINE && sd_view_names_have(names, a->name))
+            return true;
+    return false;
+}
+
 static int put_tables(const struct sd_command *command, const struct sd_model_costs *c,
-                      const struct wish *w, struct sd_out *out, int fd)
+                      const struct request *w, struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(command, fd);
+    struct sd_view_request r = w->views;
     struct sd_view view = { 0 };
-    int rc = sd_model_tables(c, &w->tables, &view);
+    int rc = 0;
+
+    if (r.has_drawings && r.views && needs_machine(r.views))
+        rc = add_machine(c, &r);
+    if (rc == 0)
+        rc = sd_model_views_make(c, &r, &view);
 
     if (rc == 0 && w->form == FORM_JSON)
         sd_model_put_json(out, c, &view, &w->fit);
@@ -437,7 +439,7 @@ static int put_tables(const struct sd_command *command, const struct sd_model_co
 }
 
 static int put(const struct sd_command *c, const struct sd_model_costs *costs,
-               const struct wish *w)
+               const struct request *w)
 {
     struct sd_export_file file;
     int rc = sd_export_open(&file, w->to, w->create);
@@ -453,13 +455,13 @@ static int put(const struct sd_command *c, const struct sd_model_costs *costs,
     return sd_export_close(&file, rc);
 }
 
-static int get(const struct sd_command *c, const struct wish *w, struct sd_model *m,
+static int get(const struct sd_command *c, const struct request *w, struct sd_model *m,
                int *status)
 {
     const struct sd_option_value *v = c->values;
 
     return sd_model_get(c,
-                        &(struct sd_model_asked){
+                        &(struct sd_model_target){
                             .target = c->words[0],
                             .inputs = v[OPT_INPUT].words,
                             .python = v[OPT_PYTHON].text,
@@ -477,7 +479,7 @@ static int get(const struct sd_command *c, const struct wish *w, struct sd_model
  * them that is measured if need be; a capture is only read, and whoever reads it did
  * not ask for seconds of all cores. */
 static int compare_with_machine(const struct sd_command *command, struct sd_model *m,
-                                const struct sd_model_costs *c, struct wish *w)
+                                const struct sd_model_costs *c, struct request *w)
 {
     struct sd_machine machine;
 
@@ -486,11 +488,12 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
         return 0;
     if (command->values[OPT_RUNTIME].number ? know_machine(&machine) == 0
                                             : sd_machine_load(&machine) == 0) {
-        w->tables.peak_flops = sd_machine_peak(&machine, sd_model_dtype(m));
+        w->views.peak_flops = sd_machine_peak(&machine, sd_model_dtype(m));
         return 0;
     }
-    return sd_model_note(m, "what this machine can do is not known: after sonde info "
-                            "--machine there is a column peak%% beside the times");
+    return sd_model_note(m,
+                         "the peak of this machine is not known; sonde info --machine "
+                         "measures it, for a column peak%% beside the times");
 }
 
 /* Other tools count what torch runs; a file has neither its modules nor, of weights
@@ -503,34 +506,36 @@ static int check_count(const struct sd_model *m, enum sd_count_mode mode)
         return 0;
     if (!sd_model_knows_operators(m))
         return sd_fail(SD_EUSAGE,
-                       "--count %s: weights alone tell no operators to count",
+                       "--count %s needs operators, and a file of weights holds none",
                        sd_count_mode_name(mode));
     if (sd_count_mode_is_of_modules(mode))
         return sd_fail(SD_EUSAGE,
-                       "--count %s looks at modules of torch, and a file has operators "
-                       "alone: say macs, fvcore or ptflops",
+                       "--count %s counts modules of torch, and a file holds operators "
+                       "only; use macs, fvcore or ptflops",
                        sd_count_mode_name(mode));
     return 0;
 }
 
 /* A file of weights tells no types of layers: what asks for them is refused, rather
  * than shown without names. */
-static int check_types(const struct sd_model *m, const struct wish *w)
+static int check_types(const struct sd_model *m, const struct request *w)
 {
     /* Of a tree with a type more is wrong: who makes the tables says it. */
+    const char *plot = w->drawn->plot;
     bool asks =
-        (w->tables.type && !w->tables.is_tree) || w->bars == SD_MODEL_BARS_TYPES;
+        (w->views.type && !w->views.is_tree) || (plot && strcmp(plot, "types") == 0);
 
     for (size_t i = 1; asks && i < m->n_layers; i++)
         asks = !*sd_model_text(m, m->layers[i].type);
     if (!asks || sd_model_knows_operators(m))
         return 0;
-    return sd_fail(SD_EUSAGE, "%s: weights alone tell no types of layers",
-                   w->tables.type ? "--type" : "--plot types");
+    return sd_fail(SD_EUSAGE,
+                   "%s needs the types of layers, and a file of weights has none",
+                   w->views.type ? "--type" : "--plot types");
 }
 
 static int note_beyond(struct sd_model *m, const struct sd_model_costs *c,
-                       const struct sd_model_fit_wish *w)
+                       const struct sd_model_fit_request *w)
 {
     const char *said = sd_model_beyond(c);
     struct sd_model_fit fit;
@@ -544,21 +549,21 @@ static int note_beyond(struct sd_model *m, const struct sd_model_costs *c,
 
 /* Of weights alone parameters are what there is a share of. */
 static void settle_metric(const struct sd_command *c, const struct sd_model *m,
-                          struct wish *w)
+                          struct request *w)
 {
     if (sd_model_knows_operators(m) || c->values[OPT_METRIC].is_given)
         return;
-    w->tables.metric = SD_BY_PARAMS;
+    w->views.model_metric = SD_BY_PARAMS;
     if (c->values[OPT_TOP].is_given)
-        w->tables.sort = sd_model_metric_word(SD_BY_PARAMS);
+        w->order[0] = sd_model_metric_word(SD_BY_PARAMS);
 }
 
 /* The layers with most of what nobody measured would be any. */
 static int check_metric(const struct sd_command *c, const struct sd_model_costs *costs,
-                        const struct wish *w)
+                        const struct request *w)
 {
-    enum sd_model_metric k = w->tables.metric;
-    bool asks = c->values[OPT_TOP].is_given || w->tables.has_impact;
+    enum sd_model_metric k = w->views.model_metric;
+    bool asks = c->values[OPT_TOP].is_given || w->views.has_impact;
     bool is_measured =
         sd_model_metric_unit(k) == SD_MODEL_NS || k == SD_BY_ACTIVATION_BYTES;
 
@@ -571,8 +576,8 @@ static int run(const struct sd_command *c)
 {
     struct sd_model model;
     struct sd_model_costs costs;
-    struct wish w;
-    int status = 0, rc = read_wish(c, &w);
+    struct request w;
+    int status = 0, rc = read_request(c, &w);
 
     if (rc == 0)
         rc = sd_export_try(w.to, w.create);

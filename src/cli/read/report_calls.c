@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_calls: traced calls in the tables of pstats. */
+/* report_calls: prints traced calls in the tables of pstats. */
 #include "base/error.h"
 #include "cli/read/verb_report.h"
 #include "cli/say.h"
@@ -10,8 +10,8 @@ enum { DIGITS_MAX = 12 };
 /* --- What was typed, in the words of pstats */
 
 /* Restrictions work one after the other, so they stand as they were typed. */
-static void add_limit(struct sd_call_wish *w, int places[SD_CALL_LIMITS_MAX], int place,
-                      struct sd_call_limit limit)
+static void add_limit(struct sd_call_request *w, int places[SD_CALL_LIMITS_MAX],
+                      int place, struct sd_call_limit limit)
 {
     size_t at = w->n_limits++;
 
@@ -23,15 +23,14 @@ static void add_limit(struct sd_call_wish *w, int places[SD_CALL_LIMITS_MAX], in
     places[at] = place;
 }
 
-int sd_asked_calls(const struct sd_asked *a, struct sd_call_wish *w)
+int sd_report_call_request(const struct sd_report_request *a, struct sd_call_request *w)
 {
     const struct sd_option_value *v = a->v;
     int places[SD_CALL_LIMITS_MAX];
 
-    *w = (struct sd_call_wish){
-        .form = a->form == SD_FORM_CSV    ? SD_CALL_CSV
-                : a->form == SD_FORM_JSON ? SD_CALL_JSON
-                                          : SD_CALL_TEXT,
+    *w = (struct sd_call_request){
+        .form = sd_report_request_table_form(a),
+        .maker = &sd_pattern_maker,
         .sort = v[SD_REPORT_SORT].words,
         .is_reversed = v[SD_REPORT_REVERSE].number != 0,
         .strips_dirs = v[SD_REPORT_STRIP_DIRS].number != 0,
@@ -40,7 +39,7 @@ int sd_asked_calls(const struct sd_asked *a, struct sd_call_wish *w)
         .digits = (unsigned)v[SD_REPORT_DIGITS].number,
     };
     if (v[SD_REPORT_DIGITS].number < 1 || v[SD_REPORT_DIGITS].number > DIGITS_MAX)
-        return sd_fail(SD_EUSAGE, "--digits goes from 1 to %d", DIGITS_MAX);
+        return sd_fail(SD_EUSAGE, "--digits must be from 1 to %d", DIGITS_MAX);
     if (v[SD_REPORT_ROWS].text)
         add_limit(w, places, v[SD_REPORT_ROWS].place,
                   (struct sd_call_limit){ .rows = v[SD_REPORT_ROWS].text });
@@ -59,20 +58,18 @@ static const char *const by_itself[] = { "cumulative", NULL };
 
 /* What is printed of calls when nothing else is said: most time first, as many rows as
  * of other tables. */
-static int read_traced(const struct sd_asked *a, const struct sd_profile *p,
-                       struct sd_traced_tables *w)
+static int read_traced(const struct sd_report_request *a, const struct sd_profile *p,
+                       struct sd_call_request *w)
 {
-    int rc = sd_asked_calls(a, &w->calls);
+    int rc = sd_report_call_request(a, w);
 
-    w->traced = sd_tables_traced_wish(&a->tables);
-    w->has_threads = a->v[SD_REPORT_PER_THREAD].number != 0;
-    w->calls.has_callers = sd_tables_has(p, &a->tables, "callers");
-    w->calls.has_callees = sd_tables_has(p, &a->tables, "callees");
+    w->has_callers = sd_views_have(p, &a->views, "callers");
+    w->has_callees = sd_views_have(p, &a->views, "callees");
     if (!a->v[SD_REPORT_SORT].is_given)
-        w->calls.sort = by_itself;
+        w->sort = by_itself;
     if (!a->v[SD_REPORT_ROWS].text && !a->v[SD_REPORT_ALL].number &&
-        w->calls.n_limits < SD_CALL_LIMITS_MAX)
-        w->calls.limits[w->calls.n_limits++] =
+        w->n_limits < SD_CALL_LIMITS_MAX)
+        w->limits[w->n_limits++] =
             (struct sd_call_limit){ .rows = "20", .prefers_own = true };
     return rc;
 }
@@ -80,32 +77,32 @@ static int read_traced(const struct sd_asked *a, const struct sd_profile *p,
 /* --- The tables */
 
 /* Functions, callers and callees as pstats prints them. */
-static int put_pstats(const struct sd_command *c, const struct sd_profile *p,
-                      const struct sd_traced_tables *wish, struct sd_out *out)
+static int put_pstats(const struct sd_report_request *a, const struct sd_profile *p,
+                      const struct sd_call_request *request, struct sd_out *out)
 {
-    int rc = sd_traced_put(p, wish, out);
+    int rc = sd_call_counts_put(p, &a->views, request, out);
 
-    if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
-        sd_traced_say(p, &wish->traced);
+    if (rc == 0 && sd_loudness_of(a->command) != SD_QUIET)
+        sd_call_counts_remark(p, &a->views.stacks, &sd_said_remarks);
     return rc;
 }
 
-static bool has_pstats(const struct sd_asked *a, const struct sd_profile *p,
-                       const struct sd_traced_tables *wish)
+static bool has_pstats(const struct sd_report_request *a, const struct sd_profile *p,
+                       const struct sd_call_request *request)
 {
-    return sd_tables_has(p, &a->tables, "functions") || wish->calls.has_callers ||
-           wish->calls.has_callees;
+    return sd_views_have(p, &a->views, "functions") || request->has_callers ||
+           request->has_callees;
 }
 
 /* They, then what else there is. */
-int sd_report_put_traced(const struct sd_asked *a, const struct sd_profile *p,
+int sd_report_put_traced(const struct sd_report_request *a, const struct sd_profile *p,
                          struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);
-    struct sd_tables_wish others = a->tables;
-    struct sd_traced_tables wish;
+    struct sd_view_request others = a->views;
+    struct sd_call_request request;
     struct sd_view view = { 0 };
-    int rc = read_traced(a, p, &wish);
+    int rc = read_traced(a, p, &request);
 
     if (!a->v[SD_REPORT_SCALING].number)
         others.sort = NULL; /* a word of pstats */
@@ -113,8 +110,8 @@ int sd_report_put_traced(const struct sd_asked *a, const struct sd_profile *p,
         rc = sd_tables_of(p, &others, &view);
     if (rc == 0)
         sd_report_put_heading(out, p, a);
-    if (rc == 0 && has_pstats(a, p, &wish))
-        rc = put_pstats(a->command, p, &wish, out);
+    if (rc == 0 && has_pstats(a, p, &request))
+        rc = put_pstats(a, p, &request, out);
     if (rc == 0)
         sd_tables_text(out, &view, &style);
     sd_view_release(&view);
@@ -123,30 +120,30 @@ int sd_report_put_traced(const struct sd_asked *a, const struct sd_profile *p,
 
 /* What is said of the order may be meant for either: a word that one of them does not
  * know leaves it in the order it has by itself. */
-static int read_both(const struct sd_asked *a, const struct sd_profile *p,
-                     struct sd_tables_wish *others, struct sd_traced_tables *w)
+static int read_both(const struct sd_report_request *a, const struct sd_profile *p,
+                     struct sd_view_request *others, struct sd_call_request *w)
 {
     int rc = read_traced(a, p, w);
 
-    *others = a->tables;
+    *others = a->views;
     if (!a->v[SD_REPORT_SORT].is_given)
         return rc;
-    others->is_sort_known = has_pstats(a, p, w) && sd_call_sort_is(w->calls.sort);
+    others->is_sort_known = has_pstats(a, p, w) && sd_call_sort_is(w->sort);
     if (!others->is_sort_known)
-        w->calls.sort = by_itself;
+        w->sort = by_itself;
     return rc;
 }
 
 /* The tables of samples, then those of traced calls: they stand apart, since what is
  * traced runs slower than what is sampled. */
-int sd_report_put_both(const struct sd_asked *a, const struct sd_profile *p,
+int sd_report_put_both(const struct sd_report_request *a, const struct sd_profile *p,
                        struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);
-    struct sd_tables_wish others;
-    struct sd_traced_tables wish;
+    struct sd_view_request others;
+    struct sd_call_request request;
     struct sd_view view = { 0 };
-    int rc = read_both(a, p, &others, &wish);
+    int rc = read_both(a, p, &others, &request);
 
     if (rc == 0)
         rc = sd_tables_of(p, &others, &view);
@@ -154,11 +151,11 @@ int sd_report_put_both(const struct sd_asked *a, const struct sd_profile *p,
         sd_report_put_heading(out, p, a);
         sd_tables_text(out, &view, &style);
     }
-    if (rc == 0 && has_pstats(a, p, &wish)) {
+    if (rc == 0 && has_pstats(a, p, &request)) {
         sd_out_text(out, view.n_tables ? "\n" : "");
         sd_report_heading(out, &style, "Traced calls");
         sd_out_text(out, "\n");
-        rc = put_pstats(a->command, p, &wish, out);
+        rc = put_pstats(a, p, &request, out);
     }
     sd_view_release(&view);
     return rc;

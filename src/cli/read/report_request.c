@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_asked: what was typed, understood. */
+#include "cli/read/report_request.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +9,12 @@
 #include "base/text.h"
 #include "cli/path.h"
 #include "cli/read/verb_report.h"
+#include "outputs/outputs.h"
 #include "report/report.h"
 
 enum {
     PIXELS_MIN = 100,
     PIXELS_MAX = 20000,
-    PLOT_WIDTH = 1000,
-    FLAME_WIDTH = 1200,
     TEXT_ROWS = 20,
 };
 /* As text a tree goes without its smallest twigs. */
@@ -28,10 +28,10 @@ static int picture_form(const char *to, enum sd_report_form *form)
 
     if (!to)
         return *form == SD_FORM_FLAME
-                   ? sd_fail(SD_EUSAGE, "--flame wants a file: --flame -o flame.svg")
+                   ? sd_fail(SD_EUSAGE, "--flame needs a file: --flame -o flame.svg")
                    : sd_fail(
                          SD_EUSAGE,
-                         "--plot wants a picture to draw into: --plot -o image.png");
+                         "--plot needs a picture to draw into: --plot -o image.png");
     if (*form == SD_FORM_FLAME && strcmp(to, "-") != 0 &&
         (!sd_picture_of(to, &kind) || kind != SD_PICTURE_SVG))
         return sd_fail(SD_EUSAGE, "a flame graph is an .svg file, not %s", to);
@@ -39,13 +39,13 @@ static int picture_form(const char *to, enum sd_report_form *form)
 }
 
 /* Files for other programs are no reports; who writes them is said. */
-static int not_a_report(const struct sd_asked *a, const char *to)
+static int not_a_report(const struct sd_report_request *a, const char *to)
 {
-    const struct sd_output *output = sd_output_for(to);
+    const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
 
-    if (output && output->what != SD_OUTPUT_CAPTURE && a->n_words == 1)
+    if (output && output->write && a->n_words == 1)
         return sd_fail(SD_EUSAGE,
-                       "%s is no report; it is written by: sonde convert %s %s", to,
+                       "%s is not a report; write it with: sonde convert %s %s", to,
                        a->words[0], to);
     return sd_fail(SD_EUSAGE,
                    "a report is written as .txt, .csv or .json, a flame graph as "
@@ -53,25 +53,38 @@ static int not_a_report(const struct sd_asked *a, const char *to)
                    to);
 }
 
-static int form_of_suffix(const struct sd_asked *a, const char *to,
+static int form_of_suffix(const struct sd_report_request *a, const char *to,
                           enum sd_report_form *form)
 {
-    const struct sd_output *output = sd_output_for(to);
+    const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
     enum sd_picture kind;
 
     if (sd_picture_of(to, &kind))
         *form = kind == SD_PICTURE_SVG ? SD_FORM_PICTURE : SD_FORM_PLOT;
-    else if (output && strcmp(output->suffix, ".csv") == 0)
-        *form = SD_FORM_CSV;
-    else if (output && strcmp(output->suffix, ".json") == 0)
-        *form = SD_FORM_JSON;
-    else if (!sd_path_has_suffix(to, ".txt") && strcmp(to, "-") != 0)
+    else if (output && output->has_tables)
+        *form = (enum sd_report_form)output->form;
+    else if (strcmp(to, "-") != 0)
         return not_a_report(a, to);
     return 0;
 }
 
+enum sd_table_form sd_report_request_table_form(const struct sd_report_request *a)
+{
+    return a->form <= SD_FORM_JSON ? (enum sd_table_form)a->form : SD_TABLE_TEXT;
+}
+
+int sd_report_request_open(const struct sd_report_request *a,
+                           struct sd_export_file *file)
+{
+    const char *to = a->v[SD_REPORT_OUTPUT].text;
+
+    return sd_export_open(file, to ? to : "-",
+                          a->v[SD_REPORT_FORCE].number ? SD_CREATE_OVER
+                                                       : SD_CREATE_NEW);
+}
+
 /* What is asked for by flags and by the suffix of -o must not contradict. */
-static int choose_form(const struct sd_asked *a, enum sd_report_form *form)
+static int choose_form(const struct sd_report_request *a, enum sd_report_form *form)
 {
     const struct sd_option_value *v = a->v;
     const char *to = v[SD_REPORT_OUTPUT].text;
@@ -87,7 +100,7 @@ static int choose_form(const struct sd_asked *a, enum sd_report_form *form)
             : v[SD_REPORT_PLOT].number  ? SD_FORM_PLOT
             : v[SD_REPORT_GRAPH].number ? SD_FORM_GRAPH
                                         : SD_FORM_TEXT;
-    if (to && sd_path_has_suffix(to, ".sonde")) /* with --json, too */
+    if (to && sd_output_is_capture(to)) /* with --json, too */
         return form_of_suffix(a, to, form);
     if (*form == SD_FORM_FLAME || *form == SD_FORM_PLOT)
         return picture_form(to, form);
@@ -102,14 +115,14 @@ static int choose_growth(const struct sd_option_value *v, enum sd_report_form *f
     if (!v[SD_REPORT_SCALING].number)
         return 0;
     if (metric && strcmp(metric, "time") != 0 && strcmp(metric, "cpu_time") != 0)
-        return sd_fail(SD_EUSAGE, "--scaling is of time or cpu_time, not of %s",
+        return sd_fail(SD_EUSAGE, "--scaling takes --metric time or cpu_time, not %s",
                        metric);
     if (v[SD_REPORT_FLAME].number || v[SD_REPORT_PLOT].number)
         return sd_fail(SD_EUSAGE,
                        "--scaling has a picture of its own: --scaling -o growth.svg");
     if (!v[SD_REPORT_SIGNATURES].number)
-        return sd_fail(SD_EUSAGE, "growth is seen in signatures: leave out either "
-                                  "--no-signatures or --scaling");
+        return sd_fail(SD_EUSAGE,
+                       "--scaling needs signatures; drop --no-signatures or --scaling");
     if (*form == SD_FORM_PICTURE || *form == SD_FORM_PLOT)
         *form = SD_FORM_GROWTH;
     return 0;
@@ -138,7 +151,7 @@ static const struct {
 };
 
 /* What would change nothing is refused, not ignored. */
-static int check_growth(const struct sd_asked *a)
+static int check_growth(const struct sd_report_request *a)
 {
     bool is_picture = a->form == SD_FORM_GROWTH, is_text = a->form == SD_FORM_TEXT;
 
@@ -150,8 +163,7 @@ static int check_growth(const struct sd_asked *a)
 
         if (is_vain && a->v[option].is_given && is_growth_alone(a->v))
             return sd_fail(SD_EUSAGE,
-                           "--%s says nothing of %sgrowth: leave out either it or "
-                           "--scaling",
+                           "--%s has no effect on %sgrowth; drop it or --scaling",
                            a->command->verb->options[option].name,
                            is_picture ? "a picture of " : "");
     }
@@ -159,7 +171,7 @@ static int check_growth(const struct sd_asked *a)
 }
 
 /* What would change nothing is refused, not ignored. */
-static int check_graph(const struct sd_asked *a)
+static int check_graph(const struct sd_report_request *a)
 {
     const struct sd_option_value *v = a->v;
     const struct sd_option *options = a->command->verb->options;
@@ -168,31 +180,28 @@ static int check_graph(const struct sd_asked *a)
         if (!v[i].is_given)
             continue;
         if (!v[SD_REPORT_GRAPH].number)
-            return sd_fail(SD_EUSAGE, "--%s is of the call graph: say --graph, too",
-                           options[i].name);
+            return sd_fail(SD_EUSAGE, "--%s needs --graph", options[i].name);
         if (i > SD_REPORT_COMPARE && !v[SD_REPORT_COMPARE].number)
-            return sd_fail(SD_EUSAGE,
-                           "--%s is of a comparison: say --compare, too, and two files",
+            return sd_fail(SD_EUSAGE, "--%s needs --compare and two files",
                            options[i].name);
     }
     if (v[SD_REPORT_DEPTH].is_given && !v[SD_REPORT_ROOT].text &&
         !v[SD_REPORT_LEAF].text)
-        return sd_fail(SD_EUSAGE, "--depth counts from a function: say --root, or "
-                                  "--leaf, too");
+        return sd_fail(SD_EUSAGE, "--depth needs --root or --leaf");
     return 0;
 }
 
 static int check_pixels(const struct sd_option_value *v)
 {
     if (v->is_given && (v->number < PIXELS_MIN || v->number > PIXELS_MAX))
-        return sd_fail(SD_EUSAGE, "--width and --height go from %d to %d pixels",
+        return sd_fail(SD_EUSAGE, "--width and --height must be from %d to %d pixels",
                        PIXELS_MIN, PIXELS_MAX);
     return 0;
 }
 
 /* --- Pictures and tables */
 
-static int read_pictures(struct sd_asked *a)
+static int read_pictures(struct sd_report_request *a)
 {
     const struct sd_option_value *v = a->v;
     bool has_width = v[SD_REPORT_WIDTH].is_given;
@@ -200,23 +209,19 @@ static int read_pictures(struct sd_asked *a)
 
     if (rc == 0)
         rc = check_pixels(&v[SD_REPORT_HEIGHT]);
-    a->plot = (struct sd_plot_wish){
-        v[SD_REPORT_METRIC].text ? v[SD_REPORT_METRIC].text : "rss",
-        has_width ? (unsigned)v[SD_REPORT_WIDTH].number : PLOT_WIDTH,
-        (unsigned)v[SD_REPORT_HEIGHT].number,
-    };
-    a->flame_width = has_width ? (unsigned)v[SD_REPORT_WIDTH].number : FLAME_WIDTH;
+    a->size.width = has_width ? (unsigned)v[SD_REPORT_WIDTH].number : 0;
+    a->size.height = (unsigned)v[SD_REPORT_HEIGHT].number;
     return rc;
 }
 
-static void add_name(struct sd_asked *a, bool is_wanted, const char *name)
+static void add_name(struct sd_report_request *a, bool is_wanted, const char *name)
 {
     if (is_wanted)
         sd_buf_printf(&a->names, "%s%s", a->names.n ? "," : "", name);
 }
 
-/* --table and the flags that name tables add up. */
-static int choose_tables(struct sd_asked *a)
+/* --table and the flags that name views add up. */
+static int choose_views(struct sd_report_request *a)
 {
     const struct sd_option_value *v = a->v;
 
@@ -230,13 +235,13 @@ static int choose_tables(struct sd_asked *a)
              a->form == SD_FORM_JSON ? "scaling,scaling_points" : "scaling");
     if (a->names.bad)
         return sd_no_memory();
-    a->tables.table =
+    a->views.views =
         a->names.n || v[SD_REPORT_TABLE].text ? sd_buf_string(&a->names) : NULL;
     return 0;
 }
 
 /* `--callers RE` without "=": the RE came out as a word, and names no file. */
-static const char *take_word(struct sd_asked *a)
+static const char *take_word(struct sd_report_request *a)
 {
     for (int i = a->n_words - 1; i >= 0 && a->n_words > 1; i--) {
         const char *word = a->words[i];
@@ -250,7 +255,7 @@ static const char *take_word(struct sd_asked *a)
     return NULL;
 }
 
-static void read_side(struct sd_asked *a, const struct sd_option_value *side)
+static void read_side(struct sd_report_request *a, const struct sd_option_value *side)
 {
     if (!side->is_given)
         return;
@@ -261,8 +266,8 @@ static void read_side(struct sd_asked *a, const struct sd_option_value *side)
 }
 
 /* *out is NULL where nothing is looked for. */
-static int look_for(struct sd_asked *a, enum sd_looked_for what, const char *text,
-                    const struct sd_matcher **out)
+static int look_for(struct sd_report_request *a, enum sd_report_pattern what,
+                    const char *text, const struct sd_matcher **out)
 {
     int rc = text ? sd_pattern_new(text, &a->patterns[what]) : 0;
 
@@ -274,67 +279,64 @@ static int look_for(struct sd_asked *a, enum sd_looked_for what, const char *tex
     return 0;
 }
 
-static int read_patterns(struct sd_asked *a)
+static int read_patterns(struct sd_report_request *a)
 {
-    int rc = look_for(a, SD_LOOK_ROWS, a->v[SD_REPORT_MATCH].text, &a->tables.rows);
+    int rc = look_for(a, SD_LOOK_ROWS, a->v[SD_REPORT_MATCH].text, &a->views.rows);
 
     if (rc == 0)
-        rc = look_for(a, SD_LOOK_CALLS, a->calls_of, &a->tables.match);
+        rc = look_for(a, SD_LOOK_CALLS, a->calls_of, &a->views.match);
     if (rc == 0)
-        rc = look_for(a, SD_LOOK_FILTER, a->v[SD_REPORT_FILTER].text, &a->filter.match);
+        rc = look_for(a, SD_LOOK_FILTER, a->v[SD_REPORT_FILTER].text,
+                      &a->views.selection.match);
     return rc;
 }
 
-static int read_tables(struct sd_asked *a)
+static int read_views(struct sd_report_request *a)
 {
     const struct sd_option_value *v = a->v;
 
-    a->tables = (struct sd_tables_wish){
+    a->views = (struct sd_view_request){
+        .is_tree = v[SD_REPORT_TREE].number != 0,
+        .is_short = a->form == SD_FORM_TEXT,
+        .has_drawings = a->form == SD_FORM_JSON,
+        .selection = { .from_ns = v[SD_REPORT_FROM].number,
+                       .to_ns = v[SD_REPORT_TO].number,
+                       .track = v[SD_REPORT_TRACK].text,
+                       .section = v[SD_REPORT_SECTION].text },
+        .stacks = { .choice = { .metric = v[SD_REPORT_METRIC].text,
+                                .has_idle = v[SD_REPORT_IDLE].number != 0,
+                                .is_gil_only = v[SD_REPORT_GIL].number != 0,
+                                .is_mine = v[SD_REPORT_MINE].number != 0 },
+                    .by = strcmp(v[SD_REPORT_BY].text, "line") == 0 ? SD_CALLS_BY_LINE
+                          : strcmp(v[SD_REPORT_BY].text, "module") == 0
+                              ? SD_CALLS_BY_MODULE
+                              : SD_CALLS_BY_FUNCTION,
+                    .is_raw = v[SD_REPORT_RAW].number != 0,
+                    .is_cpu = v[SD_REPORT_CPU].number != 0 },
+        .metric = v[SD_REPORT_METRIC].text,
         .sort = v[SD_REPORT_SORT].is_given ? v[SD_REPORT_SORT].words : NULL,
         .is_reversed = v[SD_REPORT_REVERSE].number != 0,
         .limit = a->form == SD_FORM_TEXT && !v[SD_REPORT_ALL].number ? TEXT_ROWS : 0,
-        .is_tree = v[SD_REPORT_TREE].number != 0,
-        .is_short = a->form == SD_FORM_TEXT,
-        .is_for_eyes = a->form == SD_FORM_TEXT,
-        .samples = { .metric = v[SD_REPORT_METRIC].text,
-                     .has_idle = v[SD_REPORT_IDLE].number != 0,
-                     .is_gil_only = v[SD_REPORT_GIL].number != 0,
-                     .is_mine = v[SD_REPORT_MINE].number != 0 },
         .least_percent = a->form == SD_FORM_TEXT ? TEXT_LEAST_PERCENT : 0,
-        .by = strcmp(v[SD_REPORT_BY].text, "line") == 0     ? SD_CALLS_BY_LINE
-              : strcmp(v[SD_REPORT_BY].text, "module") == 0 ? SD_CALLS_BY_MODULE
-                                                            : SD_CALLS_BY_FUNCTION,
-        .folds_imports = a->form == SD_FORM_TEXT && !v[SD_REPORT_OUTPUT].text &&
-                         !v[SD_REPORT_ALL].number && !v[SD_REPORT_MATCH].text,
-        .is_raw = v[SD_REPORT_RAW].number != 0,
-        .is_cpu = v[SD_REPORT_CPU].number != 0,
-        .has_threads = v[SD_REPORT_PER_THREAD].number != 0,
-        .strips_dirs = v[SD_REPORT_STRIP_DIRS].number != 0,
+        .is_for_eyes = a->form == SD_FORM_TEXT,
         .has_both = true,
         .has_pstats = a->form == SD_FORM_TEXT,
+        .folds_imports = a->form == SD_FORM_TEXT && !v[SD_REPORT_OUTPUT].text &&
+                         !v[SD_REPORT_ALL].number && !v[SD_REPORT_MATCH].text,
+        .has_threads = v[SD_REPORT_PER_THREAD].number != 0,
+        .strips_dirs = v[SD_REPORT_STRIP_DIRS].number != 0,
+        .has_thread_boxes = v[SD_REPORT_THREADS].number != 0,
+        .may_have_process_boxes = true,
+        .search = v[SD_REPORT_MATCH].text,
     };
     read_side(a, &v[SD_REPORT_CALLERS]);
     read_side(a, &v[SD_REPORT_CALLEES]);
-    a->flame = (struct sd_flame_wish){ .choice = a->tables.samples,
-                                       .by = a->tables.by,
-                                       .has_threads = v[SD_REPORT_THREADS].number != 0,
-                                       .search = v[SD_REPORT_MATCH].text };
-    if (sd_tables_read_rows(v[SD_REPORT_ROWS].text, &a->tables) < 0)
+    if (sd_tables_read_rows(v[SD_REPORT_ROWS].text, &a->views) < 0)
         return SD_EUSAGE;
-    if (a->tables.is_reversed && !a->tables.sort)
-        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s %s",
+    if (a->views.is_reversed && !a->views.sort)
+        return sd_fail(SD_EUSAGE, "--reverse needs an order to reverse: -s %s",
                        v[SD_REPORT_SCALING].number ? "exponent" : "time");
-    return choose_tables(a);
-}
-
-static struct sd_filter read_filter(const struct sd_option_value *v)
-{
-    return (struct sd_filter){
-        .from_ns = v[SD_REPORT_FROM].number,
-        .to_ns = v[SD_REPORT_TO].number,
-        .track = v[SD_REPORT_TRACK].text,
-        .section = v[SD_REPORT_SECTION].text,
-    };
+    return choose_views(a);
 }
 
 static int check_times(const struct sd_option_value *v)
@@ -344,14 +346,17 @@ static int check_times(const struct sd_option_value *v)
     return 0;
 }
 
-int sd_asked_read(struct sd_asked *a, const struct sd_command *c)
+int sd_report_request_read(struct sd_report_request *a, const struct sd_command *c)
 {
     int rc;
 
-    *a = (struct sd_asked){
-        .command = c, .v = c->values, .words = c->words, .n_words = c->n_words
+    *a = (struct sd_report_request){
+        .command = c,
+        .v = c->values,
+        .input = &sd_input_capture,
+        .words = c->words,
+        .n_words = c->n_words,
     };
-    a->filter = read_filter(a->v);
     rc = check_times(a->v);
     if (rc == 0)
         rc = choose_form(a, &a->form);
@@ -364,11 +369,11 @@ int sd_asked_read(struct sd_asked *a, const struct sd_command *c)
     if (rc == 0)
         rc = read_pictures(a);
     if (rc == 0)
-        rc = read_tables(a);
+        rc = read_views(a);
     return rc < 0 ? rc : read_patterns(a);
 }
 
-void sd_asked_release(struct sd_asked *a)
+void sd_report_request_release(struct sd_report_request *a)
 {
     for (size_t i = 0; i < SD_LOOKS; i++)
         sd_pattern_free(a->patterns[i]);

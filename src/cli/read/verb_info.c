@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* info: what a capture is: whole or not, of what, and how that ended. */
+/* verb_info: the verb `info`: whether a capture is complete, what it recorded, and how
+ * that ended. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "analyse/traced.h"
-#include "base/error.h"
+#include "analyse/stacks/call_counts.h"
 #include "base/encoding/json.h"
+#include "base/error.h"
 #include "base/sum.h"
 #include "base/text.h"
 #include "capture/capture.h"
-#include "cli/facts.h"
-#include "cli/load.h"
 #include "cli/model/measured_machine.h"
+#include "cli/read/command_captures.h"
 #include "cli/say.h"
+#include "outputs/tables.h"
 #include "profile/losses.h"
 
 enum { OPT_JSON, OPT_MACHINE, OPT_FRESH };
@@ -23,8 +24,7 @@ enum { PROCESSES_SHOWN = 20 };
 static const struct sd_option options[] = {
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
     [OPT_MACHINE] = { "machine", SD_FLAG, NULL,
-                      "what this machine can do at best: arithmetic and memory", 0,
-                      NULL },
+                      "show the peak of this machine: arithmetic and memory", 0, NULL },
     [OPT_FRESH] = { "fresh", SD_FLAG, NULL,
                     "with --machine: measure again, even if it was before", 0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
@@ -156,16 +156,17 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
  * their own, as the file and the timeline have. */
 static void put_calls(struct sd_buf *to, const struct sd_profile *p)
 {
+    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
     const unsigned kinds =
         SD_LOSSES_OF_CALLS & ~SD_LOSSES_OF_FILE & ~SD_LOSS_BIT(TIMELINE);
-    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
+    uint32_t at = sd_totals_metric(p, calls, "calls");
     struct sd_buf remarks = { 0 }, lost = { 0 };
     char number[SD_TEXT_MAX];
     int64_t n = 0;
 
-    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
-        n = sd_sum_i64(n, p->calls.values[at][i]);
-    sd_traced_remarks(&remarks, p, false);
+    for (size_t i = 0; at != UINT32_MAX && i < calls->n; i++)
+        n = sd_sum_i64(n, calls->values[at][i]);
+    sd_call_counts_remarks(&remarks, p, false);
     sd_losses_put(&lost, p, kinds);
     sd_buf_printf(to, "%s traced%s%s%s%s", sd_text_count(number, n),
                   remarks.n ? "; " : "", sd_buf_string(&remarks), lost.n ? "; " : "",
@@ -193,7 +194,7 @@ static void put_models(struct sd_buf *to, const struct sd_profile *p)
 
 static void put_captures(struct sd_buf *to, const struct sd_profile *p)
 {
-    sd_buf_printf(to, "%u captures; what follows is of the first or of all",
+    sd_buf_printf(to, "%u captures; what follows describes the first or all of them",
                   p->n_captures);
 }
 
@@ -217,9 +218,9 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     PUT_MADE(out, "recorded", put_time, p->health.created_real_ns);
     put_row(out, "lasted", sd_text_duration(wall, (int64_t)f.wall_ns));
     PUT_MADE(out, "events", put_counts, &p->health);
-    if (p->calls.n > 0)
+    if (sd_profile_has(p, SD_CALLS))
         PUT_MADE(out, "calls", put_calls, p);
-    if (p->n_timeline_calls > 0)
+    if (p->n_timeline_calls + p->n_timeline_lost > 0)
         PUT_MADE(out, "timeline", put_timeline, p);
     if (sd_profile_n_models(p) > 0)
         PUT_MADE(out, "models", put_models, p);
@@ -243,17 +244,12 @@ static void put_health_json(struct sd_json *j, const struct sd_health *h)
     struct sd_buf words = { 0 };
 
     put_ending(&words, h);
-    sd_json_key(j, "ended");
-    sd_json_bool(j, h->is_ended);
-    sd_json_key(j, "ending");
-    sd_json_string(j, sd_made(j->out, &words));
+    sd_json_key_bool(j, "ended", h->is_ended);
+    sd_json_key_string(j, "ending", sd_made(j->out, &words));
     put_ending_json(j, "status", h->is_ended ? h->status : SD_STATUS_UNKNOWN);
-    sd_json_key(j, "running");
-    sd_json_bool(j, h->is_running);
-    sd_json_key(j, "live");
-    sd_json_bool(j, h->has_live);
-    sd_json_key(j, "cut");
-    sd_json_bool(j, h->is_cut);
+    sd_json_key_bool(j, "running", h->is_running);
+    sd_json_key_bool(j, "live", h->has_live);
+    sd_json_key_bool(j, "cut", h->is_cut);
     sd_json_key_uint(j, "chunks", h->chunks);
     sd_json_key_uint(j, "events", h->events);
     sd_json_key_uint(j, "live_events", h->live_events);
@@ -269,8 +265,7 @@ static void put_health_json(struct sd_json *j, const struct sd_health *h)
 
 static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "processes");
-    sd_json_array(j);
+    sd_json_key_array(j, "processes");
     for (size_t i = 0; i < p->n_tracks; i++) {
         const struct sd_track *t = &p->tracks[i];
 
@@ -278,8 +273,7 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
             continue;
         sd_json_object(j);
         sd_json_key_uint(j, "pid", t->number);
-        sd_json_key(j, "name");
-        sd_json_string(j, t->name);
+        sd_json_key_string(j, "name", t->name);
         put_ending_json(j, "status", t->status);
         sd_json_key_uint(j, "from_ns", t->first_ns);
         sd_json_key_uint(j, "to_ns", t->last_ns);
@@ -290,8 +284,7 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
 
 static void put_losses_json(struct sd_json *j, const struct sd_profile *p)
 {
-    sd_json_key(j, "losses");
-    sd_json_array(j);
+    sd_json_key_array(j, "losses");
     for (unsigned i = 0; i < SD_LOSS_KINDS; i++) {
         enum sd_loss_kind kind = (enum sd_loss_kind)i;
         struct sd_buf words = { 0 };
@@ -300,11 +293,9 @@ static void put_losses_json(struct sd_json *j, const struct sd_profile *p)
             continue;
         sd_loss_put(&words, p, kind);
         sd_json_object(j);
-        sd_json_key(j, "kind");
-        sd_json_string(j, sd_loss_word(kind));
+        sd_json_key_string(j, "kind", sd_loss_word(kind));
         sd_json_key_uint(j, "amount", sd_loss_amount(p, kind));
-        sd_json_key(j, "text");
-        sd_json_string(j, sd_made(j->out, &words));
+        sd_json_key_string(j, "text", sd_made(j->out, &words));
         sd_json_end(j);
         sd_buf_release(&words);
     }
@@ -320,12 +311,9 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
         out->pending.bad = true; /* said by the flush */
     sd_json_init(&j, out, true);
     sd_json_object(&j);
-    sd_json_key(&j, "file");
-    sd_json_string(&j, file);
-    sd_json_key(&j, "whole");
-    sd_json_bool(&j, p->complaint == NULL);
-    sd_json_key(&j, "complaint");
-    sd_json_string(&j, p->complaint);
+    sd_json_key_string(&j, "file", file);
+    sd_json_key_bool(&j, "whole", p->complaint == NULL);
+    sd_json_key_string(&j, "complaint", p->complaint);
     put_losses_json(&j, p);
     put_health_json(&j, &p->health);
     sd_json_key_uint(&j, "wall_ns", f.wall_ns);
@@ -334,22 +322,20 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
         sd_json_uint(&j, f.cpu_ns);
     else
         sd_json_null(&j);
-    if (p->n_timeline_calls) {
+    sd_json_key_bool(&j, "cpu_is_least", f.is_cpu_least);
+    if (p->n_timeline_calls + p->n_timeline_lost > 0) {
         sd_json_key_uint(&j, "timeline_calls", p->n_timeline_calls);
         sd_json_key_uint(&j, "timeline_lost", p->n_timeline_lost);
     }
     if (sd_profile_n_models(p) > 0)
         sd_json_key_uint(&j, "models", sd_profile_n_models(p));
-    sd_json_key(&j, "meta");
-    sd_json_object(&j);
+    sd_json_key_object(&j, "meta");
     for (size_t i = 0; i < p->n_metas; i++) {
-        sd_json_key(&j, p->metas[i].key);
-        sd_json_string(&j, p->metas[i].value);
+        sd_json_key_string(&j, p->metas[i].key, p->metas[i].value);
     }
     sd_json_end(&j);
     put_processes_json(&j, p);
-    sd_json_key(&j, "notes");
-    sd_json_array(&j);
+    sd_json_key_array(&j, "notes");
     for (size_t i = 0; i < p->n_notes; i++)
         sd_json_string(&j, p->notes[i].text);
     sd_json_end(&j);
@@ -368,7 +354,7 @@ static int run(const struct sd_command *c)
                                c->values[OPT_JSON].number);
     if (c->n_words != 1 || c->values[OPT_MACHINE].number)
         return sd_say_failure(
-            sd_fail(SD_EUSAGE, "info wants one capture (sonde info train.sonde), or "
+            sd_fail(SD_EUSAGE, "info needs one capture (sonde info train.sonde), or "
                                "--machine alone"));
     rc = sd_load_one(c, c->words[0], &p);
     if (rc < 0)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* merge: one report of several captures, such as the ranks of one training run. */
+/* verb_merge: the verb `merge`: puts several captures, such as the ranks of one
+ * training run, into one. */
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/export.h"
-#include "cli/load.h"
 #include "cli/path.h"
+#include "cli/read/export.h"
+#include "cli/read/command_captures.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
-#include "cli/tables.h"
+#include "outputs/outputs.h"
+#include "outputs/tables.h"
 
 enum { OPT_OUTPUT, OPT_FORCE };
 static const struct sd_option options[] = {
@@ -18,17 +20,26 @@ static const struct sd_option options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-static bool is_capture(const char *path) { return sd_path_has_suffix(path, ".sonde"); }
+static const struct sd_output *output_of(const char *path)
+{
+    return sd_output_for(path, SD_HOLDS_ANYTHING);
+}
+
+static bool is_data(const char *path)
+{
+    const struct sd_output *o = output_of(path);
+
+    return o && o->has_tables && o->form != SD_TABLE_TEXT;
+}
 
 static int check(const struct sd_command *c)
 {
     const char *to = c->values[OPT_OUTPUT].text;
 
     if (!to || c->n_words == 0)
-        return sd_fail(SD_EUSAGE, "merge wants captures and a name for the result: "
+        return sd_fail(SD_EUSAGE, "merge needs captures and a name for the result: "
                                   "sonde merge rank*.sonde -o all.sonde");
-    if (is_capture(to) || sd_path_has_suffix(to, ".json") ||
-        sd_path_has_suffix(to, ".csv"))
+    if (sd_output_is_capture(to) || is_data(to))
         return 0;
     return sd_fail(SD_EUSAGE,
                    "merge writes a capture, .sonde, or its tables as .json "
@@ -39,28 +50,30 @@ static int check(const struct sd_command *c)
 static int write_capture(const struct sd_command *c)
 {
     const char *to = c->values[OPT_OUTPUT].text;
-    struct sd_merged *merged;
-    int rc = sd_merged_create(
+    struct sd_command_loader loader;
+    struct sd_capture_merge *merged;
+    int rc = sd_capture_merge_create(
         to, c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW, &merged);
 
     if (rc == SD_EEXISTS && !c->values[OPT_FORCE].number && sd_path_is_regular(to))
         return sd_fail(rc,
-                       "%s is there already; choose another name, or --force to "
+                       "%s already exists; choose another name, or use --force to "
                        "overwrite it",
                        to);
     if (rc < 0)
         return rc;
-    rc = sd_load_into(merged, (size_t)c->n_words, c->words);
+    sd_command_loader_init(&loader, c, SD_LOSSES_ALL);
+    rc = sd_captures_copy(&loader.how, c->words, (size_t)c->n_words, merged);
     if (rc == 0)
-        return sd_merged_finish(merged);
-    sd_merged_abandon(merged);
+        return sd_capture_merge_finish(merged);
+    sd_capture_merge_abandon(merged);
     return rc;
 }
 
 static int put_tables(const struct sd_command *c, const struct sd_profile *p)
 {
     const char *to = c->values[OPT_OUTPUT].text;
-    const struct sd_tables_wish all = { .has_both = true };
+    const struct sd_view_request all = { .has_both = true };
     struct sd_export_file file;
     struct sd_view view = { 0 };
     int rc = sd_export_open(
@@ -69,7 +82,7 @@ static int put_tables(const struct sd_command *c, const struct sd_profile *p)
     if (rc < 0)
         return rc;
     rc = sd_tables_of(p, &all, &view);
-    if (rc == 0 && sd_path_has_suffix(to, ".json"))
+    if (rc == 0 && output_of(to)->form == SD_TABLE_JSON)
         sd_tables_json(&file.out, p, &view, c->words, (size_t)c->n_words);
     else if (rc == 0)
         sd_tables_csv(&file.out, &view);
@@ -95,7 +108,7 @@ static int run(const struct sd_command *c)
 {
     int rc = check(c);
 
-    if (rc == 0 && is_capture(c->values[OPT_OUTPUT].text))
+    if (rc == 0 && sd_output_is_capture(c->values[OPT_OUTPUT].text))
         rc = write_capture(c);
     else if (rc == 0)
         rc = write_tables(c);

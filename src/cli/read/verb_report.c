@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report: what is in a capture, as tables, numbers for programs, or a picture. */
+/* verb_report: the verb `report`: prints what is in a capture as tables, data, or a
+ * picture. */
 #include "cli/read/verb_report.h"
 
 #include <string.h>
@@ -7,11 +8,13 @@
 #include "analyse/processes.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/line_tables.h"
-#include "cli/load.h"
+#include "cli/idle_samples.h"
 #include "cli/path.h"
+#include "cli/read/command_captures.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
+#include "outputs/needs.h"
+#include "outputs/outputs.h"
 
 static const struct sd_option options[] = {
     [SD_REPORT_ROWS] = { "rows", SD_TEXT, NULL,
@@ -20,12 +23,9 @@ static const struct sd_option options[] = {
                          'n', "N" },
     [SD_REPORT_SORT] = { "sort", SD_WORDS, NULL,
                          "sort by this column, largest first; -COLUMN the other way "
-                         "round; "
-                         "self and cum are short for self% and cum%; calls are sorted "
-                         "by "
-                         "pstats' words (time, cumulative, calls, name, ...), several "
-                         "of "
-                         "them apart by commas or said again",
+                         "round; self and cum are short for self% and cum%; calls are "
+                         "sorted by pstats' words (time, cumulative, calls, name, "
+                         "...): separate several with commas, or repeat the option",
                          's', "COLUMN" },
     [SD_REPORT_MATCH] = { "match", SD_TEXT, NULL,
                           "print only rows in which a name or file matches this "
@@ -51,27 +51,24 @@ static const struct sd_option options[] = {
     [SD_REPORT_TO] = { "to", SD_DURATION, NULL, "only what happened before this time",
                        0, "TIME" },
     [SD_REPORT_STRIP_DIRS] = { "strip-dirs", SD_FLAG, NULL,
-                               "of calls: names of files without their folders", 0,
+                               "for calls: names of files without their folders", 0,
                                NULL },
     [SD_REPORT_REVERSE] = { "reverse", SD_FLAG, NULL,
-                            "of calls: the sorted order reversed", 0, NULL },
+                            "for calls: reverse the sorted order", 0, NULL },
     [SD_REPORT_DIGITS] = { "digits", SD_NUMBER, "3",
-                           "of calls: digits of the seconds; 6 shows microseconds", 0,
+                           "for calls: digits of the seconds; 6 shows microseconds", 0,
                            "N" },
-    [SD_REPORT_TABLE] = { "table", SD_TEXT, NULL,
-                          "only these tables: functions, calls (a tree), lines, "
-                          "callers, "
-                          "callees, threads, scaling, sections, processes, series (the "
-                          "readings of each process)",
-                          0, "NAME[,NAME...]" },
+    [SD_REPORT_TABLE] = { "table", SD_NAMES, NULL,
+                          "only these tables; with --json also pictures, as data", 0,
+                          sd_profile_view_names + 1 },
     [SD_REPORT_TREE] = { "tree", SD_FLAG, NULL, "functions and sections as trees", 0,
                          NULL },
     [SD_REPORT_LINES] = { "lines", SD_FLAG, NULL,
-                          "the hottest lines; of functions whose lines were counted "
-                          "all, with their source",
+                          "the hottest lines; where lines were counted, all lines of "
+                          "those functions, with their source",
                           0, NULL },
     [SD_REPORT_HOTTEST] = { "hottest", SD_FLAG, NULL,
-                            "of counted lines: the hottest of all functions in one "
+                            "for counted lines: the hottest of all functions in one "
                             "list",
                             0, NULL },
     [SD_REPORT_CALLERS] = { "callers", SD_OPTIONAL, NULL,
@@ -84,14 +81,16 @@ static const struct sd_option options[] = {
                             "are the first boxes",
                             0, NULL },
     [SD_REPORT_PER_THREAD] = { "per-thread", SD_FLAG, NULL,
-                               "of calls: a table for each thread", 0, NULL },
+                               "a table for each thread; as data, rows that "
+                               "say whose they are",
+                               0, NULL },
     [SD_REPORT_IMPORTS] = { "imports", SD_FLAG, NULL,
-                            "of calls: how long modules took to import, as a tree", 0,
+                            "for calls: how long modules took to import, as a tree", 0,
                             NULL },
     [SD_REPORT_SCALING] = { "scaling", SD_FLAG, NULL,
-                            "of calls recorded with --scaling: how the time of "
-                            "functions grows with the size of their arguments; with "
-                            "-o a picture of it",
+                            "for calls recorded with --scaling: how the time of "
+                            "functions grows with the size of their arguments; with -o "
+                            "a picture of it",
                             0, NULL },
     [SD_REPORT_BY] = { "by", SD_CHOICE, "function",
                        "what a row or box is: a function, a line of one, or a module",
@@ -105,17 +104,15 @@ static const struct sd_option options[] = {
                          "into those that called them",
                          0, NULL },
     [SD_REPORT_SIGNATURES] = { "signatures", SD_FLAG, "1",
-                               "of calls: the signatures of a function as rows of "
-                               "their "
-                               "own, where they were recorded",
+                               "for calls: the signatures of a function as rows of "
+                               "their own, where they were recorded",
                                0, NULL },
     [SD_REPORT_RAW] = { "raw", SD_FLAG, NULL,
-                        "of calls and counted lines: times as measured, with the cost "
-                        "of "
-                        "tracing in them",
+                        "for calls and counted lines: times as measured, with the cost "
+                        "of tracing in them",
                         0, NULL },
     [SD_REPORT_CPU] = { "cpu", SD_FLAG, NULL,
-                        "of calls: CPU time, where it was measured", 0, NULL },
+                        "for calls: CPU time, where it was measured", 0, NULL },
     [SD_REPORT_QUALIFIED] = SD_OPTION_QUALIFIED,
     [SD_REPORT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads too",
                          0, NULL },
@@ -131,10 +128,10 @@ static const struct sd_option options[] = {
                          "draw readings over time into the picture that -o names", 0,
                          NULL },
     [SD_REPORT_GRAPH] = { "graph", SD_FLAG, NULL,
-                          "draw who calls whom as a call graph: an .svg or .dot that "
-                          "-o "
-                          "names, DOT on stdout without; the options behind it, up to "
-                          "--compare-color-by-difference, are for it and gprof2dot's",
+                          "draw who calls whom as a call graph: into the .svg or .dot "
+                          "that -o names, without -o as DOT on stdout; the options "
+                          "from here to --compare-color-by-difference need --graph and "
+                          "are gprof2dot's",
                           0, NULL },
     [SD_REPORT_NODE_THRES] = { "node-thres", SD_TEXT, "0.5",
                                "leave out functions with less than this of the time", 0,
@@ -152,8 +149,7 @@ static const struct sd_option options[] = {
     [SD_REPORT_DEPTH] = { "depth", SD_NUMBER, NULL,
                           "with --root or --leaf: not further than N calls", 0, "N" },
     [SD_REPORT_PATH] = { "path", SD_WORDS, NULL,
-                         "only functions whose file begins with PATH; may be said "
-                         "again",
+                         "only functions whose file begins with PATH; can be repeated",
                          'p', "PATH" },
     [SD_REPORT_STRIP] = { "strip", SD_FLAG, NULL,
                           "names without what stands in parentheses: signatures", 0,
@@ -163,13 +159,14 @@ static const struct sd_option options[] = {
     [SD_REPORT_NODE_LABEL] = { "node-label", SD_WORDS, NULL,
                                "what a box says besides its name: self-time, "
                                "self-time-percentage, total-time, "
-                               "total-time-percentage; may be said again",
+                               "total-time-percentage; can be repeated",
                                0, "MEASURE" },
     [SD_REPORT_COLORMAP] = { "colormap", SD_CHOICE, "color", "colours of the graph",
                              'c', "bw|color|gray|pink|print" },
     [SD_REPORT_SKEW] = { "skew", SD_TEXT, "1",
-                         "below 1 small shares have more colours, above 1 fewer", 0,
-                         "N" },
+                         "below 1 gives small shares more of the colour range, above 1 "
+                         "less",
+                         0, "N" },
     [SD_REPORT_BY_SELF] = { "color-nodes-by-selftime", SD_FLAG, NULL,
                             "colour boxes by self time, not by total time", 0, NULL },
     [SD_REPORT_COMPARE] = { "compare", SD_FLAG, NULL,
@@ -188,29 +185,25 @@ static const struct sd_option options[] = {
     [SD_REPORT_BY_DIFFERENCE] = { "compare-color-by-difference", SD_FLAG, NULL,
                                   "colour boxes by how much they differ", 0, NULL },
     [SD_REPORT_METRIC] = { "metric", SD_TEXT, NULL,
-                           "what to plot: rss, vms, cpu, ... (rss); what shares of "
-                           "samples "
-                           "are of: samples, wall, cpu (samples), or of traced calls "
-                           "time, "
-                           "calls, "
-                           "starts, cpu_time, awaited, tracing (time)",
+                           "metric to plot: rss (the default), vms, cpu, ...; metric "
+                           "of samples: samples (the default), wall, cpu; metric of "
+                           "traced calls: time (the default), calls, starts, "
+                           "cpu_time, awaited, tracing",
                            0, "NAME" },
     [SD_REPORT_WIDTH] = { "width", SD_NUMBER, NULL,
-                          "of the picture, in pixels (1000; 1200 of a flame graph "
-                          "where "
-                          "nothing stretches it)",
-                          0, "N" },
-    [SD_REPORT_HEIGHT] = { "height", SD_NUMBER, "500", "of the plot, in pixels", 0,
-                           "N" },
+                          "width of the picture in pixels (1000; flame graphs 1200)", 0,
+                          "N" },
+    [SD_REPORT_HEIGHT] = { "height", SD_NUMBER, "500", "height of the plot in pixels",
+                           0, "N" },
     [SD_REPORT_UNIT] = { "unit", SD_TEXT, "1e-6",
-                         "of a file of line_profiler: seconds of one unit of its times",
-                         'u', "SECONDS" },
+                         "for line_profiler files: the unit of times, in seconds", 'u',
+                         "SECONDS" },
     [SD_REPORT_SKIP_ZERO] = { "skip-zero", SD_FLAG, NULL,
-                              "of a file of line_profiler: no functions that never ran",
+                              "for line_profiler files: leave out functions that never "
+                              "ran",
                               0, NULL },
     [SD_REPORT_SUMMARIZE] = { "summarize", SD_FLAG, NULL,
-                              "of a file of line_profiler: the time of each function "
-                              "at "
+                              "for line_profiler files: the time of each function at "
                               "the end",
                               0, NULL },
     [SD_REPORT_CSV] = { "csv", SD_FLAG, NULL,
@@ -227,42 +220,32 @@ static const struct sd_option options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-enum kind { KIND_CAPTURE, KIND_PSTATS, KIND_LPROF };
-static const char *const kinds[] = { "a capture", "a pstats file",
-                                     "a file of line_profiler" };
-
-static enum kind kind_of(const char *file)
-{
-    return sd_call_file_is(file)   ? KIND_PSTATS
-           : sd_line_file_is(file) ? KIND_LPROF
-                                   : KIND_CAPTURE;
-}
-
 /* What kind of file comes through a pipe is asked before it is read. */
-static int keep_stdin(const struct sd_asked *a)
+static int keep_stdin(const struct sd_report_request *a)
 {
     int rc = 0;
 
     for (int i = 0; i < a->n_words && rc == 0; i++)
         if (strcmp(a->words[i], "-") == 0)
-            rc = sd_load_stdin();
+            rc = sd_stdin_keep();
     return rc;
 }
 
 /* Captures and other tools' files have different answers. */
-static int check_kinds(const struct sd_asked *a, enum kind *kind)
+static int find_input(struct sd_report_request *a)
 {
-    *kind = a->n_words > 0 ? kind_of(a->words[0]) : KIND_CAPTURE;
-    for (int i = 1; i < a->n_words; i++) {
-        enum kind other = kind_of(a->words[i]);
+    for (int i = 0; i < a->n_words; i++) {
+        const struct sd_input *input =
+            sd_input_of(a->words[i], SD_HOLDS_DATA, &sd_input_capture);
+        bool is_first = a->input != &sd_input_capture;
 
-        if (other == *kind)
-            continue;
-        return sd_fail(SD_EUSAGE,
-                       "%s is %s and %s is not: they are reported one by one",
-                       *kind != KIND_CAPTURE ? a->words[0] : a->words[i],
-                       kinds[*kind != KIND_CAPTURE ? *kind : other],
-                       *kind != KIND_CAPTURE ? a->words[i] : a->words[0]);
+        if (i == 0)
+            a->input = input;
+        else if (input != a->input)
+            return sd_fail(SD_EUSAGE, "%s is %s and %s is not; report them separately",
+                           a->words[is_first ? 0 : i],
+                           is_first ? a->input->title : input->title,
+                           a->words[is_first ? i : 0]);
     }
     return 0;
 }
@@ -271,89 +254,101 @@ static const size_t of_lprof[] = { SD_REPORT_UNIT, SD_REPORT_SKIP_ZERO,
                                    SD_REPORT_SUMMARIZE };
 
 /* Whoever wants the layout of line_profiler must have its file. */
-static int check_has_no_lprof_options(const struct sd_asked *a)
+static int check_has_no_lprof_options(const struct sd_report_request *a)
 {
     for (size_t i = 0; i < sizeof of_lprof / sizeof *of_lprof; i++)
         if (a->v[of_lprof[i]].is_given)
-            return sd_fail(SD_EUSAGE, "--%s is for files of line_profiler (.lprof)",
+            return sd_fail(SD_EUSAGE,
+                           "--%s works only with line_profiler files (.lprof)",
                            options[of_lprof[i]].name);
     return 0;
 }
 
 /* Of what a capture with calls has in its tables; those of samples know by themselves
  * what they do not have, and so do plots of readings. */
-static int check_metric(const struct sd_asked *a, const struct sd_profile *p)
+static int check_metric(const struct sd_report_request *a, const struct sd_profile *p)
 {
+    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
     const char *metric = a->v[SD_REPORT_METRIC].text;
     struct sd_buf words = { 0 };
     int rc;
 
-    if (!metric || p->calls.n == 0 || a->form == SD_FORM_PLOT ||
+    if (!metric || !sd_profile_has(p, SD_CALLS) || a->form == SD_FORM_PLOT ||
         a->form == SD_FORM_GRAPH || a->v[SD_REPORT_SCALING].number ||
-        sd_totals_metric(p, &p->calls, metric) != UINT32_MAX ||
-        sd_totals_metric(p, &p->samples, metric) != UINT32_MAX)
+        sd_profile_carries(p, metric))
         return 0;
-    for (uint32_t i = 0; i < p->calls.n_metrics; i++)
+    for (uint32_t i = 0; i < calls->n_metrics; i++)
         sd_buf_printf(&words, "%s%s", i ? ", " : "",
-                      p->metrics[p->calls.metrics[i].at].name);
-    rc = sd_fail(SD_EUSAGE, "no %s carry \"%s\"; calls have %s",
-                 p->samples.n > 0 ? "calls or samples" : "calls", metric,
+                      p->metrics[calls->metrics[i].at].name);
+    rc = sd_fail(SD_EUSAGE, "%s have no metric \"%s\"; the metrics of calls are %s",
+                 sd_profile_has(p, SD_SAMPLES) ? "calls and samples" : "calls", metric,
                  sd_buf_string(&words));
     sd_buf_release(&words);
     return rc;
 }
 
-int sd_report_check_left(const struct sd_asked *a, const struct sd_profile *p)
+int sd_report_check_left(const struct sd_report_request *a, const struct sd_profile *p)
 {
     static const size_t narrowing[] = { SD_REPORT_FILTER, SD_REPORT_TRACK,
                                         SD_REPORT_SECTION, SD_REPORT_FROM,
                                         SD_REPORT_TO };
+    char verbs[SD_EVIDENCE_TEXT];
 
     for (size_t i = 0; i < sizeof narrowing / sizeof *narrowing; i++)
-        if (a->v[narrowing[i]].is_given && p->samples.n == 0 && p->calls.n == 0)
+        if (a->v[narrowing[i]].is_given && !sd_profile_has_stacks(p))
             return sd_fail(SD_EABSENT,
-                           "--%s leaves nothing of what was sampled or traced, so "
-                           "there is nothing to draw",
-                           options[narrowing[i]].name);
+                           "--%s leaves nothing of what was %s, so there is nothing to "
+                           "draw",
+                           options[narrowing[i]].name, sd_evidence_verbs(verbs));
     return 0;
 }
 
-int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
+int sd_report_check_traced(const struct sd_report_request *a,
+                           const struct sd_profile *p)
 {
     static const size_t others[] = { SD_REPORT_STRIP_DIRS, SD_REPORT_REVERSE,
-                                     SD_REPORT_DIGITS,     SD_REPORT_PER_THREAD,
-                                     SD_REPORT_IMPORTS,    SD_REPORT_RAW,
-                                     SD_REPORT_CPU };
+                                     SD_REPORT_DIGITS,     SD_REPORT_IMPORTS,
+                                     SD_REPORT_RAW,        SD_REPORT_CPU };
+    const struct sd_evidence_about *calls = &sd_evidence[SD_CALLS];
+    const struct sd_evidence_about *lines = &sd_evidence[SD_LINES];
+    enum sd_evidence shown = sd_choice_evidence(p, &a->views.stacks.choice);
 
-    for (size_t i = 0; i < sizeof others / sizeof *others && p->calls.n == 0; i++)
-        if (a->v[others[i]].is_given && (others[i] != SD_REPORT_RAW || p->lines.n == 0))
+    for (size_t i = 0;
+         i < sizeof others / sizeof *others && !sd_profile_has(p, SD_CALLS); i++)
+        if (a->v[others[i]].is_given &&
+            (others[i] != SD_REPORT_RAW || !sd_profile_has(p, SD_LINES)))
             return sd_fail(SD_EUSAGE,
-                           "--%s is for tables of calls, and none were traced here; "
-                           "they are recorded by: sonde calls",
-                           options[others[i]].name);
-    if (a->v[SD_REPORT_HOTTEST].number && p->lines.n == 0)
+                           "--%s needs %s and there are none here; record them with: "
+                           "%s",
+                           options[others[i]].name, calls->title, calls->command);
+    if (a->v[SD_REPORT_PER_THREAD].number && !sd_profile_has_stacks(p))
+        return sd_needs_fail(SD_EUSAGE, "--per-thread shows stacks, and there are",
+                             SD_HOLDS_STACKS);
+    if (a->v[SD_REPORT_HOTTEST].number && !sd_profile_has(p, SD_LINES))
         return sd_fail(SD_EUSAGE,
-                       "--hottest is for lines that were counted, and none were here; "
-                       "they are recorded by: sonde lines");
-    if (a->v[SD_REPORT_GIL].number && sd_tables_are_traced(p, &a->tables))
+                       "--hottest needs %s and there are none here; record them with: "
+                       "%s",
+                       lines->title, lines->command);
+    if (a->v[SD_REPORT_GIL].number && shown != SD_SAMPLES)
         return sd_fail(SD_EUSAGE,
-                       "--gil is for samples, and these are traced calls, of which it "
-                       "is not known who held the lock");
+                       "--gil works on samples only; %s do not record who held the GIL",
+                       sd_evidence[shown].title);
     return check_metric(a, p);
 }
 
 /* Behind the end of the capture all tables would be of zeros. */
-int sd_report_check_window(const struct sd_asked *a, const struct sd_profile *p)
+int sd_report_check_window(const struct sd_report_request *a,
+                           const struct sd_profile *p)
 {
     uint64_t end_ns = sd_run_wall_ns(p);
     char from[SD_TEXT_MAX], length[SD_TEXT_MAX];
 
     if (p->run_end_ns > end_ns)
         end_ns = p->run_end_ns;
-    if (!a->v[SD_REPORT_FROM].is_given || a->filter.from_ns < end_ns)
+    if (!a->v[SD_REPORT_FROM].is_given || a->views.selection.from_ns < end_ns)
         return 0;
     return sd_fail(SD_EUSAGE, "--from %s is past the end: %s %s long",
-                   sd_text_duration(from, (int64_t)a->filter.from_ns),
+                   sd_text_duration(from, (int64_t)a->views.selection.from_ns),
                    a->n_words > 1 ? "the captures are" : "the capture is",
                    sd_text_duration(length, (int64_t)end_ns));
 }
@@ -381,41 +376,84 @@ static const char *missing_of(const struct sd_profile *p)
 
     if (!p->complaint || p->is_part || p->n_spans > 0)
         return NULL;
-    if (p->samples.n == 0 && has_collector(list, "sample"))
-        return "samples";
-    if (p->calls.n == 0 && has_collector(list, "calls"))
-        return "calls";
-    return p->lines.n == 0 && has_collector(list, "lines") ? "lines" : NULL;
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
+        if (sd_evidence[e].collector && !sd_profile_has(p, e) &&
+            has_collector(list, sd_evidence[e].collector))
+            return sd_evidence[e].name;
+    return NULL;
 }
 
 static bool is_empty(const struct sd_profile *p)
 {
-    return p->samples.n == 0 && p->calls.n == 0 && p->lines.n == 0 && p->n_spans == 0 &&
-           p->n_series == 0 && sd_profile_n_models(p) == 0;
+    return !sd_profile_has_any(p) && p->n_spans == 0 && p->n_series == 0;
 }
 
-static int check_rest(const struct sd_asked *a, const struct sd_profile *p)
+static int check_rest(const struct sd_report_request *a, const struct sd_profile *p)
 {
     if (!p->complaint || p->is_part || !is_empty(p))
         return 0;
     return sd_fail(SD_EABSENT,
-                   "there is nothing to report: %s before the first samples, calls, "
-                   "sections and readings",
+                   "there is nothing to report: %s before anything was recorded",
                    a->n_words > 1 ? "the captures end" : "the capture ends");
 }
 
-static int report_captures(const struct sd_asked *a)
+/* An empty table of callers or callees would not say why it is empty.  What is found by
+ * a module's name is no function. */
+static int check_functions_match(const struct sd_report_request *a,
+                                 const struct sd_profile *p)
+{
+    char verbs[SD_EVIDENCE_TEXT];
+    struct sd_buf label = { 0 };
+    int rc = 0;
+
+    if (!a->views.match || a->views.stacks.by == SD_CALLS_BY_MODULE)
+        return 0;
+    for (size_t i = 0; i < p->n_stacks && rc == 0; i++)
+        rc = sd_site_match(&p->sites[p->stacks[i].site.at], a->views.match, &label);
+    sd_buf_release(&label);
+    if (rc == 0)
+        return sd_fail(SD_EUSAGE, "no function that was %s matches '%s'",
+                       sd_evidence_verbs(verbs), a->calls_of);
+    return rc < 0 ? rc : 0;
+}
+
+static bool leaves_idle_out(const struct sd_report_request *a,
+                            const struct sd_profile *p)
+{
+    if (a->views.stacks.choice.is_gil_only)
+        return false;
+    if (sd_report_is_flame(a, p))
+        return !a->views.stacks.choice.has_idle;
+    return a->form <= SD_FORM_JSON && sd_views_leave_idle_out(p, &a->views);
+}
+
+/* "...; sonde report reads a pstats file, a line_profiler file and a capture" */
+static int not_readable(int rc)
+{
+    struct sd_buf known = { 0 };
+
+    for (const struct sd_input *const *i = sd_inputs; *i; i++)
+        if ((*i)->gives & SD_HOLDS_DATA)
+            sd_buf_printf(&known, "%s%s",
+                          known.n == 0 ? ""
+                          : i[1]       ? ", "
+                                       : " and ",
+                          (*i)->title);
+    rc =
+        sd_fail(rc, "%s; sonde report reads %s", sd_fail_text(), sd_buf_string(&known));
+    sd_buf_release(&known);
+    return rc;
+}
+
+static int report_captures(const struct sd_report_request *a)
 {
     struct sd_profile *p = NULL;
     int rc = check_has_no_lprof_options(a);
 
     if (rc == 0)
-        rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->filter, &p);
+        rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->views.selection, &p);
     if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
-        rc = sd_fail(rc,
-                     "%s; sonde report reads captures and files of pstats and "
-                     "line_profiler",
-                     sd_fail_text());
+        rc = not_readable(rc);
     if (rc == 0)
         rc = check_rest(a, p);
     if (rc == 0)
@@ -424,26 +462,35 @@ static int report_captures(const struct sd_asked *a)
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
         rc = sd_profile_drop_signatures(p);
-    if (rc == 0 && a->tables.is_raw && sd_asked_is_flame(a, p))
-        sd_profile_keep_tracing(p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
         sd_profile_qualify(p);
     if (rc == 0)
+        rc = check_functions_match(a, p);
+    if (rc == 0)
         rc = sd_report_write(a, p);
+    if (rc == 0 && leaves_idle_out(a, p))
+        sd_idle_samples_say(a->command, p, NULL);
     if (rc == 0 && missing_of(p)) {
-        sd_say("the capture has no %s: it ends before the first", missing_of(p));
+        sd_say("the capture has no %s: it ends before the first was recorded",
+               missing_of(p));
         rc = 1;
     }
     sd_profile_free(p);
     return rc;
 }
 
+static int report(const struct sd_report_request *a)
+{
+    if (a->form == SD_FORM_GRAPH)
+        return sd_report_graph_of(a);
+    return sd_input_gives_profile(a->input) ? report_captures(a) : sd_report_stats(a);
+}
+
 static int run(const struct sd_command *c)
 {
-    enum kind kind = KIND_CAPTURE;
     bool are_compared;
-    struct sd_asked a;
-    int rc = sd_asked_read(&a, c);
+    struct sd_report_request a;
+    int rc = sd_report_request_read(&a, c);
 
     if (rc == 0 && a.v[SD_REPORT_OUTPUT].text)
         rc = sd_export_check_spares(a.v[SD_REPORT_OUTPUT].text, a.words,
@@ -452,14 +499,10 @@ static int run(const struct sd_command *c)
         rc = keep_stdin(&a);
     are_compared = rc == 0 && a.form == SD_FORM_GRAPH && a.v[SD_REPORT_COMPARE].number;
     if (rc == 0 && !are_compared) /* two that are compared may be of either kind */
-        rc = check_kinds(&a, &kind);
-    if (rc == 0 && a.form == SD_FORM_GRAPH)
-        rc = sd_report_graph_of(&a);
-    else if (rc == 0)
-        rc = kind == KIND_PSTATS  ? sd_report_pstats_files(&a)
-             : kind == KIND_LPROF ? sd_report_lprof_files(&a)
-                                  : report_captures(&a);
-    sd_asked_release(&a);
+        rc = find_input(&a);
+    if (rc == 0)
+        rc = report(&a);
+    sd_report_request_release(&a);
     return rc < 0 ? sd_say_failure(rc) : rc;
 }
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_REPORT_H
-#define SD_CLI_REPORT_H
-/* report: what `sonde report` was asked for, and its answers.
+#ifndef SD_CLI_READ_VERB_REPORT_H
+#define SD_CLI_READ_VERB_REPORT_H
+/* verb_report: what the files of `sonde report` share.
  *
- * One file for each step: report_asked.c understands what was typed, report_calls.c
- * says it in the words of pstats, report_put.c writes the answer, report_pstats.c is
- * for files of pstats, which have answers of their own, as those of line_profiler have
- * (report_lprof.c), report_graph.c for the call graph.  report.c has the options. */
+ * One file for each step: report_request.c understands what was typed, report_calls.c
+ * says it in the words of pstats, report_put.c writes the answer, report_stats.c is
+ * for files with calls alone or lines alone, which have answers of their own,
+ * report_graph.c for the call graph.  verb_report.c has the
+ * options. */
 #include "analyse/analyse.h"
-#include "cli/export.h"
-#include "cli/pattern.h"
-#include "cli/tables.h"
-#include "cli/traced.h"
+#include "cli/read/report_request.h"
 #include "cli/verb.h"
+#include "outputs/pstats_tables.h"
 
 /* In the order of their values. */
 enum sd_report_option {
@@ -78,90 +77,51 @@ enum sd_report_option {
     SD_REPORT_FORCE
 };
 
-/* A picture is a flame graph or a plot by what the capture has. */
-enum sd_report_form {
-    SD_FORM_TEXT,
-    SD_FORM_CSV,
-    SD_FORM_JSON,
-    SD_FORM_PICTURE,
-    SD_FORM_FLAME,
-    SD_FORM_PLOT,
-    SD_FORM_GROWTH,
-    SD_FORM_GRAPH
-};
-
-/* What regular expressions are for. */
-enum sd_looked_for { SD_LOOK_ROWS, SD_LOOK_CALLS, SD_LOOK_FILTER, SD_LOOKS };
-
-/* All that was asked for, understood.  It does not move: parts of it point to others.
- */
-struct sd_asked {
-    const struct sd_command *command;
-    const struct sd_option_value *v; /* the command's, by enum sd_report_option */
-    enum sd_report_form form;
-    struct sd_filter filter;
-    struct sd_plot_wish plot;
-    struct sd_flame_wish flame;
-    unsigned flame_width;
-    struct sd_tables_wish tables;
-    struct sd_buf names;  /* owned; of the tables */
-    const char *calls_of; /* whose callers and callees, as typed; NULL: all */
-    struct sd_pattern *patterns[SD_LOOKS]; /* owned; NULL where nothing is looked for */
-    struct sd_matcher matchers[SD_LOOKS];  /* that ask them */
-    char **words;                          /* the captures */
-    int n_words;
-};
-
-/* SD_EUSAGE with a sentence for what contradicts itself.  Released in either case. */
-int sd_asked_read(struct sd_asked *a, const struct sd_command *c);
-void sd_asked_release(struct sd_asked *a);
-
-/* --- report.c */
+/* --- verb_report.c */
 
 /* What is said of calls means nothing where none were traced, what is said of samples
  * where calls alone are asked for, and so does a metric that nothing has: SD_EUSAGE. */
-int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p);
+int sd_report_check_traced(const struct sd_report_request *a,
+                           const struct sd_profile *p);
 /* Does --from lie past the end?  SD_EUSAGE with how long it is. */
-int sd_report_check_window(const struct sd_asked *a, const struct sd_profile *p);
+int sd_report_check_window(const struct sd_report_request *a,
+                           const struct sd_profile *p);
 /* Why there is nothing to draw, when options have left nothing: SD_EABSENT.  0 where it
  * is not theirs to answer for. */
-int sd_report_check_left(const struct sd_asked *a, const struct sd_profile *p);
+int sd_report_check_left(const struct sd_report_request *a, const struct sd_profile *p);
 
 /* --- report_calls.c */
 
 /* Order and restrictions of calls, in the words of pstats. */
-int sd_asked_calls(const struct sd_asked *a, struct sd_call_wish *w);
+int sd_report_call_request(const struct sd_report_request *a,
+                           struct sd_call_request *w);
 /* The tables of a capture with traced calls alone, as text; and of one with samples,
  * too: they stand apart, since what is traced runs slower than what is sampled. */
-int sd_report_put_traced(const struct sd_asked *a, const struct sd_profile *p,
+int sd_report_put_traced(const struct sd_report_request *a, const struct sd_profile *p,
                          struct sd_out *out, int fd);
-int sd_report_put_both(const struct sd_asked *a, const struct sd_profile *p,
+int sd_report_put_both(const struct sd_report_request *a, const struct sd_profile *p,
                        struct sd_out *out, int fd);
 
 /* --- report_put.c */
 
 /* "train.sonde: 12.4 s wall, ..." */
 void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
-                           const struct sd_asked *a);
+                           const struct sd_report_request *a);
 /* A flame graph, by name or because a picture of it is one? */
-bool sd_asked_is_flame(const struct sd_asked *a, const struct sd_profile *p);
+bool sd_report_is_flame(const struct sd_report_request *a, const struct sd_profile *p);
 /* The whole answer, to where it was asked for. */
-int sd_report_write(const struct sd_asked *a, const struct sd_profile *p);
+int sd_report_write(const struct sd_report_request *a, const struct sd_profile *p);
 
 /* --- report_graph.c */
 
 /* The call graph of captures or of files of pstats. */
-int sd_report_graph_of(const struct sd_asked *a);
+int sd_report_graph_of(const struct sd_report_request *a);
 
-/* --- report_pstats.c */
+/* --- report_stats.c */
 
-/* Of files of pstats. */
-int sd_report_pstats_files(const struct sd_asked *a);
-/* SD_EUSAGE: they have nothing that this option, as it was typed, is about. */
-int sd_report_not_of_pstats(const struct sd_asked *a, size_t option, const char *file);
-
-/* --- report_lprof.c */
-
-/* Of files of line_profiler. */
-int sd_report_lprof_files(const struct sd_asked *a);
+/* Of files with functions and their callers alone, or their lines alone. */
+int sd_report_stats(const struct sd_report_request *a);
+/* SD_EUSAGE: this option, as it was typed, is about what such a file does not have. */
+int sd_report_not_of(const struct sd_report_request *a, size_t option,
+                     const struct sd_input *input, const char *file);
 #endif

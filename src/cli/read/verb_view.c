@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* view: a capture as a picture in the browser: the flame graph of its samples, which
- * can be searched and zoomed there, or its readings over time when it has no samples.
+/* verb_view: the verb `view`: shows a capture as a picture in the browser: the flame
+ * graph of its samples, which can be searched and zoomed there, or its readings over
+ * time when it has no samples.
  *
  * The picture is a file of its own that stays: a browser may read it long after we have
  * ended. */
@@ -16,12 +17,19 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/redact.h"
-#include "cli/export.h"
-#include "cli/losses.h"
 #include "cli/path.h"
+#include "cli/read/export.h"
 #include "cli/say.h"
+#include "outputs/remarks.h"
 
 enum { LOOKS = 20, LOOK_NS = 50 * 1000 * 1000, NO_SUCH_COMMAND = 127 };
+
+enum { OPT_IDLE };
+static const struct sd_option options[] = {
+    [OPT_IDLE] = { "idle", SD_FLAG, NULL, "draw samples of waiting threads too", 0,
+                   NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
 
 /* "/tmp/sonde-view-XXXXXX/train.svg" */
 static const char *new_file(struct sd_arena *a, const char *capture)
@@ -82,8 +90,8 @@ static bool has_failed(pid_t pid)
     return false;
 }
 
-/* What xdg-open has to say of the programs it tried is nobody's wish; that it failed is
- * said here.  A browser in the terminal keeps stdout. */
+/* What xdg-open has to say of the programs it tried is nobody's request; that it failed
+ * is said here.  A browser in the terminal keeps stdout. */
 static void hush(void)
 {
     int nowhere = open("/dev/null", O_WRONLY);
@@ -100,7 +108,7 @@ static int open_in_browser(struct sd_arena *a, const char *file)
 
     if (!command)
         return sd_fail(SD_ELACKS,
-                       "no browser was found (BROWSER, xdg-open); the picture is %s",
+                       "no browser was found (BROWSER, xdg-open); the picture is in %s",
                        file);
     put_command(&line, command, file);
     if (line.bad) {
@@ -118,20 +126,28 @@ static int open_in_browser(struct sd_arena *a, const char *file)
     if (pid < 0)
         return sd_fail_errno(errno, "cannot start %s", command);
     if (has_failed(pid))
-        return sd_fail(SD_ELACKS, "%s did not open it; the picture is %s", command,
+        return sd_fail(SD_ELACKS, "%s did not open it; the picture is in %s", command,
                        file);
     return 0;
 }
 
 static int show(const struct sd_command *c, struct sd_arena *a, const char *capture)
 {
+    const struct sd_stack_style style = { .is_by_function = true,
+                                          .has_idle = c->values[OPT_IDLE].number != 0 };
     const char *file = new_file(a, capture);
     char *folder;
     int rc;
 
     if (!file)
         return SD_EIO;
-    rc = sd_export(c, capture, file, NULL, NULL, SD_CREATE_NEW, SD_LOSSES_ALL);
+    rc = sd_export(
+        c, &(struct sd_export_request){
+               .choice = { .input = &sd_input_capture, .from = capture, .to = file },
+               .style = &style,
+               .create = SD_CREATE_NEW,
+               .losses = SD_LOSSES_ALL,
+           });
     if (rc < 0) {
         folder = sd_arena_string(a, file, strlen(file) - strlen(sd_path_base(file)));
         if (folder)
@@ -147,16 +163,12 @@ static int run(const struct sd_command *c)
     int rc;
 
     if (c->n_words != 1)
-        rc = sd_fail(SD_EUSAGE, "view wants one capture: sonde view train.sonde");
+        rc = sd_fail(SD_EUSAGE, "view needs one capture: sonde view train.sonde");
     else
         rc = show(c, &arena, c->words[0]);
     sd_arena_release(&arena);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
-
-static const struct sd_option options[] = {
-    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
-};
 
 const struct sd_verb sd_verb_view = {
     .name = "view",

@@ -28,7 +28,7 @@ int sd_attach_pid(const char *typed, pid_t *pid)
     n = strtol(digits, &end, is_hex ? 16 : 10);
     if (!strchr("0123456789abcdefABCDEF", *digits) || !*digits || *end || errno ||
         n <= 0 || n > INT_MAX)
-        return sd_fail(SD_EUSAGE, "\"%s\" is not the number of a process", typed);
+        return sd_fail(SD_EUSAGE, "\"%s\" is not a process ID", typed);
     *pid = (pid_t)n;
     return 0;
 }
@@ -42,8 +42,8 @@ int sd_attach_consistency(const struct sd_option_value *consistency,
         consistency->is_given + (nonblocking->number != 0) + (blocking->number != 0);
 
     if (n_said > 1)
-        return sd_fail(SD_EUSAGE, "--consistency, --nonblocking and --blocking say the "
-                                  "same thing: give one of them");
+        return sd_fail(SD_EUSAGE,
+                       "choose one of --consistency, --nonblocking and --blocking");
     *out = (enum sd_consistency)consistency->number;
     if (nonblocking->number)
         *out = SD_CONSISTENCY_AUTO;
@@ -52,7 +52,8 @@ int sd_attach_consistency(const struct sd_option_value *consistency,
     return 0;
 }
 
-int sd_attach_version(const char *typed, struct sd_runtime_hints *hints)
+/* "3.11" or "3.11.7"; NULL leaves the hints as they are. */
+static int read_version(const char *typed, struct sd_runtime_hints *hints)
 {
     if (!typed)
         return 0;
@@ -62,6 +63,20 @@ int sd_attach_version(const char *typed, struct sd_runtime_hints *hints)
                        "--python-version takes a version such as 3.11, not \"%s\"",
                        typed);
     return 0;
+}
+
+int sd_attach_read(const struct sd_option_value *values, struct sd_runtime_hints *hints,
+                   struct sd_sampler_options *options)
+{
+    int rc = read_version(values[SD_ATTACH_PYTHON_VERSION].text, hints);
+
+    options->hints = hints;
+    options->native = values[SD_ATTACH_NATIVE].number != 0;
+    if (rc == 0)
+        rc = sd_attach_consistency(&values[SD_ATTACH_CONSISTENCY],
+                                   &values[SD_ATTACH_NONBLOCKING],
+                                   &values[SD_ATTACH_BLOCKING], &options->consistency);
+    return rc;
 }
 
 static bool is_young(pid_t pid)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_ATTACH_H
-#define SD_CLI_ATTACH_H
-/* attach: a running process that a verb was asked to look at, and how.
+#ifndef SD_CLI_RECORD_ATTACH_H
+#define SD_CLI_RECORD_ATTACH_H
+/* attach: the options of verbs that look at a running process.
  *
  * py-spy's words are understood as they are: its --nonblocking is our `auto` (which
  * does not stop anything either, but tells when a stack is torn), its blocking way is
  * our `pause`. */
 #include "base/option.h"
+#include "cli/shared_options.h"
 #include "collect/sample/sampler.h"
 #include "process/python/runtime.h"
 
@@ -19,8 +20,29 @@ int sd_attach_consistency(const struct sd_option_value *consistency,
                           const struct sd_option_value *nonblocking,
                           const struct sd_option_value *blocking,
                           enum sd_consistency *out);
-/* "3.11" or "3.11.7"; NULL leaves the hints as they are. */
-int sd_attach_version(const char *typed, struct sd_runtime_hints *hints);
+
+/* What verbs that look and record nothing share: a part of their table, and how it is
+ * read, from its first value on.  `options` keeps a pointer to the hints. */
+enum {
+    SD_ATTACH_NATIVE,
+    SD_ATTACH_CONSISTENCY,
+    SD_ATTACH_NONBLOCKING,
+    SD_ATTACH_BLOCKING,
+    SD_ATTACH_FULL_FILENAMES,
+    SD_ATTACH_QUALIFIED,
+    SD_ATTACH_PYTHON_VERSION,
+    SD_ATTACH_OPTIONS
+};
+#define SD_ATTACH_OPTIONS_AT(at)                                                       \
+    [(at) + SD_ATTACH_NATIVE] = SD_OPTION_NATIVE,                                      \
+            [(at) + SD_ATTACH_CONSISTENCY] = SD_OPTION_CONSISTENCY,                    \
+            [(at) + SD_ATTACH_NONBLOCKING] = SD_OPTION_NONBLOCKING,                    \
+            [(at) + SD_ATTACH_BLOCKING] = SD_OPTION_BLOCKING,                          \
+            [(at) + SD_ATTACH_FULL_FILENAMES] = SD_OPTION_FULL_FILENAMES,              \
+            [(at) + SD_ATTACH_QUALIFIED] = SD_OPTION_QUALIFIED,                        \
+            [(at) + SD_ATTACH_PYTHON_VERSION] = SD_OPTION_PYTHON_VERSION
+int sd_attach_read(const struct sd_option_value *values, struct sd_runtime_hints *hints,
+                   struct sd_sampler_options *options);
 
 /* Opens a sampler on a process that has a Python.  One that was just started gets half
  * a second to begin: the first command after `python app.py &` must not fail. */

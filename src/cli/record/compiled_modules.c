@@ -90,19 +90,23 @@ struct hottest {
 
 static bool is_counted(const struct sd_profile *p, size_t i)
 {
-    return p->samples.items[i].stack.at != NONE &&
-           !(p->samples.items[i].flags & SD_SAMPLE_IDLE);
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
+
+    return samples->items[i].stack.at != NONE &&
+           !(samples->items[i].flags & SD_SAMPLE_IDLE);
 }
 
 static void find_site(const struct sd_profile *p, const int64_t *n, int64_t *sums,
                       struct hottest *h)
 {
-    for (size_t i = 0; i < p->samples.n; i++) {
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
+
+    for (size_t i = 0; i < samples->n; i++) {
         uint32_t site;
 
         if (!is_counted(p, i))
             continue;
-        site = p->stacks[p->samples.items[i].stack.at].site.at;
+        site = p->stacks[samples->items[i].stack.at].site.at;
         sums[site] += n[i];
         h->all += n[i];
         if (h->site == NONE || sums[site] > sums[h->site])
@@ -113,16 +117,17 @@ static void find_site(const struct sd_profile *p, const int64_t *n, int64_t *sum
 
 static int find_line(const struct sd_profile *p, const int64_t *n, struct hottest *h)
 {
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
     struct sd_table lines = { 0 };
     int rc = 0;
 
-    for (size_t i = 0; i < p->samples.n && rc == 0; i++) {
+    for (size_t i = 0; i < samples->n && rc == 0; i++) {
         const struct sd_stack *s;
         uint64_t sum = 0;
 
         if (!is_counted(p, i))
             continue;
-        s = &p->stacks[p->samples.items[i].stack.at];
+        s = &p->stacks[samples->items[i].stack.at];
         if (s->site.at != h->site)
             continue;
         sd_table_get(&lines, s->line, &sum);
@@ -139,8 +144,10 @@ static int find_line(const struct sd_profile *p, const int64_t *n, struct hottes
 
 static bool has_native(const struct sd_profile *p)
 {
-    for (size_t i = 0; i < p->samples.n; i++)
-        if (p->samples.items[i].flags & SD_SAMPLE_NATIVE)
+    const struct sd_stack_totals *samples = &p->evidence[SD_SAMPLES].stacks;
+
+    for (size_t i = 0; i < samples->n; i++)
+        if (samples->items[i].flags & SD_SAMPLE_NATIVE)
             return true;
     return false;
 }
@@ -157,10 +164,10 @@ void sd_compiled_modules_hint(const struct sd_profile *p, struct sd_buf *to)
     sums = sd_zalloc((p->n_sites + 1) * sizeof *sums);
     if (!sums)
         return;
-    find_site(p, p->samples.values[samples], sums, &h);
+    find_site(p, p->evidence[SD_SAMPLES].stacks.values[samples], sums, &h);
     sd_free(sums);
     if (h.of_site < LEAST_SAMPLES || (double)h.of_site < LEAST_SHARE * (double)h.all ||
-        find_line(p, p->samples.values[samples], &h) < 0 ||
+        find_line(p, p->evidence[SD_SAMPLES].stacks.values[samples], &h) < 0 ||
         (double)h.of_line < LEAST_OF_LINE * (double)h.of_site)
         return;
     sd_buf_printf(

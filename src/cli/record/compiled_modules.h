@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_COMPILED_MODULES_H
-#define SD_CLI_COMPILED_MODULES_H
-/* compiled_modules: modules of a program that mypyc or Cython made of Python code.
+#ifndef SD_CLI_RECORD_COMPILED_MODULES_H
+#define SD_CLI_RECORD_COMPILED_MODULES_H
+/* compiled_modules: finds the modules of a program that mypyc or Cython compiled.
  *
  * Their functions have no frames, so a sample shows the Python function that called
  * them, however far away that is; --native shows them.  They are known by the files

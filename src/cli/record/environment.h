@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_ENVIRONMENT_H
-#define SD_CLI_ENVIRONMENT_H
-/* environment: the program's own, and what tells it that it is recorded.
+#ifndef SD_CLI_RECORD_ENVIRONMENT_H
+#define SD_CLI_RECORD_ENVIRONMENT_H
+/* environment: makes the environment of the program: its own, and the variables that
+ * make it record.
  *
  * It differs from ours by SONDE_LIVE, SONDE_WITH, SONDE_FROM (the folder in which it
  * was typed, where options name files), PYTHONPATH and SONDE_PYTHON, which was for us

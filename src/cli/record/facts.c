@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/facts.h"
+#include "cli/record/facts.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -29,20 +27,20 @@ static int put_command(struct sd_capture *capture, char *const *argv)
     return rc;
 }
 
-static int put_names(struct sd_capture *capture, const struct sd_chosen *chosen)
+static int put_names(struct sd_capture *capture, const struct sd_collector_set *chosen)
 {
     struct sd_buf names = { 0 };
     int rc;
 
-    sd_chosen_names(chosen, &names);
+    sd_collector_set_names(chosen, &names);
     rc = names.bad ? sd_no_memory()
                    : sd_capture_meta(capture, "collectors", sd_buf_string(&names));
     sd_buf_release(&names);
     return rc;
 }
 
-int sd_facts_put_before(struct sd_capture *capture, const struct sd_target *target,
-                        const struct sd_chosen *chosen)
+int sd_facts_put_before(struct sd_capture *capture, const struct sd_program *target,
+                        const struct sd_collector_set *chosen)
 {
     char cwd[PATH_MAX], host[256] = "";
     int rc = put_command(capture, target->argv);
@@ -76,45 +74,18 @@ static int64_t ns_of(const struct timeval *t)
 /* Sections that ask for their peak set the kernel's mark back: what they folded of it
  * counts too. */
 void sd_facts_put_after(struct sd_log *log, const struct sd_child *child,
-                        uint64_t folded_peak)
+                        uint64_t folded_peak, uint64_t seen_cpu_ns)
 {
     int64_t peak = (int64_t)child->usage.ru_maxrss * 1024;
 
     if ((int64_t)folded_peak > peak)
         peak = (int64_t)folded_peak;
+    put_number(log, "run.started_ns", (int64_t)child->started_ns);
     put_number(log, "run.wall_ns", (int64_t)(child->ended_ns - child->started_ns));
     put_number(log, "run.cpu_ns",
                ns_of(&child->usage.ru_utime) + ns_of(&child->usage.ru_stime));
+    if (seen_cpu_ns)
+        put_number(log, "run.seen_cpu_ns", (int64_t)seen_cpu_ns);
     put_number(log, "run.maxrss_bytes", peak);
     put_number(log, "run.status", child->status);
-}
-
-/* The kernel's mark of the program's memory; of several merged runs the largest. */
-static int64_t largest_maxrss(const struct sd_profile *p)
-{
-    int64_t largest = -1, n;
-
-    for (size_t i = 0; i < p->n_metas; i++) {
-        if (strcmp(p->metas[i].key, "run.maxrss_bytes") != 0)
-            continue;
-        n = strtoll(p->metas[i].value, NULL, 10);
-        largest = n > largest ? n : largest;
-    }
-    return largest;
-}
-
-int sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
-{
-    int64_t maxrss = largest_maxrss(p);
-    int rc = sd_analyse_summary(p, out);
-
-    if (rc < 0 || p->window.is_set) /* what `run` knew says nothing of a window */
-        return rc;
-    if (maxrss > out->peak_bytes) {
-        out->peak_bytes = maxrss;
-        out->is_peak_sum = false;
-    }
-    if (out->n_processes == 0)
-        out->n_processes = 1; /* nobody watched it, but it ran */
-    return 0;
 }

@@ -10,8 +10,9 @@
 /* Own time (or samples) of every site. */
 static void add_up(const struct sd_profile *p, int64_t *sums)
 {
-    const struct sd_stack_totals *t = sd_profile_totals(p, NULL);
-    uint32_t metric = sd_totals_metric(p, t, sd_totals_by_default(p, t));
+    enum sd_evidence evidence = sd_profile_evidence(p, NULL);
+    const struct sd_stack_totals *t = &p->evidence[evidence].stacks;
+    uint32_t metric = sd_totals_metric(p, t, sd_evidence_metric(p, evidence));
 
     for (size_t i = 0; metric != UINT32_MAX && i < t->n; i++) {
         sd_stack_id stack = t->items[i].stack;
@@ -54,6 +55,7 @@ static size_t largest(const struct sd_profile *p, const int64_t *sums)
 int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to)
 {
     int64_t *sums = sd_zalloc((p->n_sites + 1) * sizeof *sums);
+    char verbs[SD_EVIDENCE_TEXT];
     size_t before = to->n;
 
     if (!sums)
@@ -71,7 +73,7 @@ int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to)
     sd_free(sums);
     if (to->bad)
         return sd_no_memory();
-    return to->n > before
-               ? 0
-               : sd_fail(SD_EABSENT, "no Python function was sampled or traced in it");
+    return to->n > before ? 0
+                          : sd_fail(SD_EABSENT, "no Python function was %s in it",
+                                    sd_evidence_verbs(verbs));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_HOT_FUNCTIONS_H
-#define SD_CLI_HOT_FUNCTIONS_H
-/* hot_functions: the functions in which a program spent most of its own time, in the
- * words of --only (collect/lines/choice.h). */
+#ifndef SD_CLI_RECORD_HOT_FUNCTIONS_H
+#define SD_CLI_RECORD_HOT_FUNCTIONS_H
+/* hot_functions: names the functions with most own time, as --only takes them
+ * (collect/lines/choice.h). */
 #include "base/buf.h"
 #include "profile/profile.h"
 

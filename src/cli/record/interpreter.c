@@ -12,9 +12,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/record/package.h"
 #include "cli/path.h"
+#include "cli/record/package.h"
 #include "cli/say.h"
+#include "cpython/layout.h"
 
 bool sd_interpreter_is_python(const char *command)
 {
@@ -80,8 +81,8 @@ static int find_named(struct sd_arena *a, const char *named, const char *by,
 
     *path = sd_path_find_program(a, named);
     if (!*path && inside && sd_path_is_program(inside))
-        return sd_fail(SD_EABSENT, "%s is a folder; its interpreter is: %s %s", named,
-                       by, inside);
+        return sd_fail(SD_EABSENT, "%s is a folder; name the interpreter in it: %s %s",
+                       named, by, inside);
     if (!*path)
         return sd_fail(SD_EABSENT, "no interpreter to run at %s (%s)", named, by);
     return 0;
@@ -98,7 +99,7 @@ static int check_python(const char *path)
     rc = ask(path, "import sys; print('Python', sys.version)", &answer);
     if (rc == 0 && strncmp(sd_buf_string(&answer), "Python ", 7) != 0)
         rc = sd_fail(SD_EUSAGE,
-                     "%s is not Python; --python wants an interpreter, such as "
+                     "%s is not Python; --python needs an interpreter, such as "
                      "/usr/bin/python3; to run another command: sonde run -- %s",
                      path, path);
     sd_buf_release(&answer);
@@ -129,8 +130,8 @@ static int find(struct sd_arena *a, const char *named, const char **path)
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         *path = sd_path_find_program(a, usual[i]);
         if (*path && venv && *venv)
-            sd_say("there is no Python in %s, which VIRTUAL_ENV names: %s is run "
-                   "instead; --python chooses another",
+            sd_say("there is no Python in %s, which VIRTUAL_ENV names, so sonde runs "
+                   "%s instead; --python chooses another",
                    venv, *path);
         if (*path)
             return 0;
@@ -200,6 +201,27 @@ int sd_interpreter_find(struct sd_arena *a, const char *named,
 
 /* --- Does the extension fit */
 
+/* Does the suffix of its extensions tell that there can be none?  A negative code with
+ * a sentence then. */
+static int refuse(const char *python, const char *suffix)
+{
+    bool is_free_threaded;
+    uint32_t version = sd_version_of_suffix(suffix, &is_free_threaded);
+
+    if (version && !sd_layout_of_version(version))
+        return sd_fail(SD_ELACKS,
+                       "%s is Python %u.%u, and Sonde's extension supports CPython %s; "
+                       "choose another interpreter with --python",
+                       python, version >> 24, version >> 16 & 255,
+                       sd_layout_supported());
+    if (version && is_free_threaded)
+        return sd_fail(SD_ELACKS,
+                       "%s is a free-threaded build, which Sonde's extension does not "
+                       "support yet; choose another interpreter with --python",
+                       python);
+    return 0;
+}
+
 static int has_no_extension(struct sd_arena *a, const char *python, const char *package)
 {
     struct sd_buf there = { 0 };
@@ -235,6 +257,8 @@ int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *pack
         is_there = n > 0 && file && sd_path_exists(file);
         s += n + (s[n] == '\n');
     }
+    if (rc == 0 && !is_there)
+        rc = refuse(python, sd_buf_string(&suffixes));
     sd_buf_release(&suffixes);
     if (rc < 0 || is_there)
         return rc;

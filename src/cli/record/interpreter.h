@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_INTERPRETER_H
-#define SD_CLI_INTERPRETER_H
-/* interpreter: which Python runs the program, and whether we can go inside it. */
+#ifndef SD_CLI_RECORD_INTERPRETER_H
+#define SD_CLI_RECORD_INTERPRETER_H
+/* interpreter: finds which Python runs the program, and whether our extension fits
+ * it. */
 #include <stdbool.h>
 
 #include "base/arena.h"

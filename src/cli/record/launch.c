@@ -22,6 +22,7 @@ static const int watched[] = { SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
 enum {
     N_WATCHED = sizeof watched / sizeof watched[0],
     POLL_NS = 50 * 1000 * 1000,
+    START_UP_US = 100 * 1000,
     LONGEST_S = 3600
 };
 #define GRACE_NS 2000000000u
@@ -155,16 +156,20 @@ static pid_t start_guard(pid_t child)
     _exit(0);
 }
 
-static void stop_with(pid_t child)
+static void stop_with(const struct sd_child *c)
 {
-    pid_t guard = start_guard(child);
+    pid_t guard = start_guard(c->pid);
 
+    if (c->hold)
+        c->hold(c->of, true);
     kill(getpid(), SIGSTOP);
     if (guard > 0) {
         kill(guard, SIGKILL);
         waitpid(guard, NULL, 0);
     }
-    kill(child, SIGCONT);
+    kill(c->pid, SIGCONT);
+    if (c->hold)
+        c->hold(c->of, false);
 }
 
 /* A thread that a collector holds by ptrace is a stop too (CLD_TRAPPED): no business
@@ -191,7 +196,7 @@ static bool has_ended(struct sd_child *c)
             return true;
         waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG);
         if (info.si_code == CLD_STOPPED)
-            stop_with(c->pid);
+            stop_with(c);
     }
 }
 
@@ -250,6 +255,12 @@ void sd_launch_reap(struct sd_child *c)
     c->status = INT32_MIN; /* not known: somebody else waited for it */
     if (wait4(c->pid, &status, 0, &c->usage) == c->pid)
         c->status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool sd_launch_was_short(const struct sd_child *c)
+{
+    return c->usage.ru_utime.tv_sec == 0 && c->usage.ru_stime.tv_sec == 0 &&
+           c->usage.ru_utime.tv_usec + c->usage.ru_stime.tv_usec < START_UP_US;
 }
 
 void sd_launch_done(struct sd_child *c)

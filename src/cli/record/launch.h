@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_LAUNCH_H
-#define SD_CLI_LAUNCH_H
+#ifndef SD_CLI_RECORD_LAUNCH_H
+#define SD_CLI_RECORD_LAUNCH_H
 /* launch: starts the program and stays out of its way until it ends.
  *
  * The program gets our descriptors, working directory, process group, signal mask and
@@ -31,6 +31,8 @@ struct sd_child {
     uint64_t started_ns, ended_ns;
     int gate, failure; /* pipes: it may go; why it could not */
     struct sd_lookout lookout;
+    void (*hold)(void *of, bool is_held); /* around a stop of ours; or NULL */
+    void *of;
     sigset_t given_mask; /* ours, before */
     struct sigaction given_chld;
 };
@@ -51,6 +53,9 @@ void sd_launch_wait(struct sd_child *c);
 bool sd_launch_wait_until(struct sd_child *c, uint64_t until_ns);
 /* Asks it to end (SIGTERM), and after two seconds no longer asks. */
 void sd_launch_end(struct sd_child *c);
+/* Once it is reaped: has it used less CPU time than a Python that starts up and does
+ * something? */
+bool sd_launch_was_short(const struct sd_child *c);
 /* Lets the kernel forget it: fills status and usage. */
 void sd_launch_reap(struct sd_child *c);
 /* Brings signals back to what they were, less those the program has had. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_LOOKOUT_H
-#define SD_CLI_LOOKOUT_H
-/* lookout: was a signal meant for us alone, or did the whole process group get it?
+#ifndef SD_CLI_RECORD_LOOKOUT_H
+#define SD_CLI_RECORD_LOOKOUT_H
+/* lookout: tells whether a signal was sent to us alone or to the whole process group.
  *
  * `kill PID` must be passed on to the program; `kill %1`, timeout(1), or a supervisor
  * that signals all of a job must not, or the program has it twice, and the second one

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/export.h"
 #include "cli/path.h"
+#include "outputs/outputs.h"
 
 enum { LAST_NUMBER = 100000 };
 
@@ -81,17 +81,17 @@ static bool has_suffix_at_all(const char *path)
 int sd_naming_check_free(const char *path, enum sd_create_flags create)
 {
     if (sd_path_is_dir(path))
-        return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", path);
+        return sd_fail(SD_EEXISTS, "%s is a directory; -o needs a file", path);
     if (!sd_path_exists(path))
         return check_folder(path);
     if (!sd_path_is_regular(path))
         return sd_fail(SD_EEXISTS,
-                       "%s is not a regular file and is not replaced; choose another "
-                       "name",
+                       "%s is not a regular file, so sonde does not replace it; choose "
+                       "another name",
                        path);
     if (create == SD_CREATE_NEW)
         return sd_fail(SD_EEXISTS,
-                       "%s is there already; choose another name, or --force to "
+                       "%s already exists; choose another name, or use --force to "
                        "overwrite it",
                        path);
     return 0;
@@ -118,7 +118,7 @@ int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
     if (!output)
         return sd_naming_next(a, name, out);
     if (!*output)
-        return sd_fail(SD_EUSAGE, "-o wants the name of a file");
+        return sd_fail(SD_EUSAGE, "-o needs the name of a file");
     if (strcmp(output, "-") == 0)
         return sd_fail(SD_EUSAGE, "a capture is not written to stdout; name a file, "
                                   "or record in another --format");
@@ -126,8 +126,8 @@ int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
     if (rc < 0)
         return rc;
     out->capture = output;
-    if (sd_path_has_suffix(output, ".sonde") || !has_suffix_at_all(output))
+    if (sd_output_is_capture(output) || !has_suffix_at_all(output))
         return 0;
-    rc = sd_export_check(output, ".sonde, ");
+    rc = sd_output_check(output, ".sonde, ");
     return rc < 0 ? rc : sd_naming_beside(a, output, create, out);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_NAMING_H
-#define SD_CLI_NAMING_H
-/* naming: where a run is recorded to, and what is made of it afterwards. */
+#ifndef SD_CLI_RECORD_OUTPUT_NAMES_H
+#define SD_CLI_RECORD_OUTPUT_NAMES_H
+/* output_names: chooses the name of the capture of a run, and of the file that is made
+ * from it. */
 #include "base/arena.h"
 #include "base/file.h"
 

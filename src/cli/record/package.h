@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_PACKAGE_H
-#define SD_CLI_PACKAGE_H
-/* package: where the Python half of Sonde is: the bootstrap that starts inside
- * collectors, and the extension of each interpreter. */
+#ifndef SD_CLI_RECORD_PACKAGE_H
+#define SD_CLI_RECORD_PACKAGE_H
+/* package: finds Sonde's Python package: the bootstrap that starts inside collectors,
+ * and the extension of each interpreter. */
 #include "base/arena.h"
 #include "base/buf.h"
 

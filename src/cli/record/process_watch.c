@@ -21,12 +21,12 @@ static void requests(sigset_t *set)
     sigaddset(set, SIGHUP);
 }
 
-int sd_watch_begin(struct sd_watch *w, pid_t pid)
+int sd_watch_begin(struct sd_process_watch *w, pid_t pid)
 {
     sigset_t set;
     int rc;
 
-    *w = (struct sd_watch){ .remote = SD_REMOTE_NONE, .signals = -1 };
+    *w = (struct sd_process_watch){ .remote = SD_REMOTE_NONE, .signals = -1 };
     rc = sd_remote_open(&w->remote, pid);
     if (rc < 0)
         return rc;
@@ -48,7 +48,7 @@ static bool was_told(void)
 
 /* Sleeps so long, less when the process ends or a signal comes: what sleeps costs the
  * machine nothing, and a look now and then does. */
-static void doze(const struct sd_watch *w, uint64_t ns)
+static void doze(const struct sd_process_watch *w, uint64_t ns)
 {
     struct pollfd news[2] = { { .fd = w->remote.pidfd, .events = POLLIN },
                               { .fd = w->signals, .events = POLLIN } };
@@ -57,7 +57,7 @@ static void doze(const struct sd_watch *w, uint64_t ns)
     poll(news, 2, (int)(ns / 1000000 < most ? ns / 1000000 + 1 : most));
 }
 
-enum sd_watch_end sd_watch_wait(struct sd_watch *w, uint64_t at_most_ns)
+enum sd_watch_end sd_watch_wait(struct sd_process_watch *w, uint64_t at_most_ns)
 {
     uint64_t now = sd_clock_ns(), back = now + at_most_ns, next;
 
@@ -74,7 +74,7 @@ enum sd_watch_end sd_watch_wait(struct sd_watch *w, uint64_t at_most_ns)
     return SD_WATCH_GOES_ON;
 }
 
-void sd_watch_end(struct sd_watch *w)
+void sd_watch_end(struct sd_process_watch *w)
 {
     while (was_told())
         continue;

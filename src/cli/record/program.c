@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/record/interpreter.h"
 #include "cli/path.h"
+#include "cli/record/interpreter.h"
 
 /* "dir/train.py" gives "train". */
 static const char *stem(struct sd_arena *a, const char *path)
@@ -64,9 +64,10 @@ static int check_script(struct sd_arena *a, const char *path)
     got = S_ISREG(st.st_mode) ? read(fd, head, sizeof head) : 0;
     close(fd);
     if (got == sizeof head && memcmp(head, "\177ELF", sizeof head) == 0)
-        return sd_fail(SD_EUSAGE,
-                       "%s is no Python script but a program: sonde run -- %s", path,
-                       path);
+        return sd_fail(
+            SD_EUSAGE,
+            "%s is a program, not a Python script; run it with: sonde run -- %s", path,
+            path);
     return 0;
 }
 
@@ -85,7 +86,7 @@ static char **arguments(struct sd_arena *a, const char *first, int n, char **res
 }
 
 static int read_command(struct sd_arena *a, int n_words, char **words,
-                        struct sd_target *out)
+                        struct sd_program *out)
 {
     if (n_words == 0)
         return sd_fail(SD_EUSAGE, "no command after --");
@@ -109,7 +110,7 @@ static const char *argument_of(int n_words, char **words)
 }
 
 static int read_for_python(struct sd_arena *a, int n_words, char **words,
-                           struct sd_target *out)
+                           struct sd_program *out)
 {
     const char *word = words[0], *argument;
 
@@ -123,19 +124,19 @@ static int read_for_python(struct sd_arena *a, int n_words, char **words,
     }
     argument = argument_of(n_words, words);
     if (!argument)
-        return sd_fail(SD_EUSAGE, word[1] == 'm' ? "-m wants the name of a module"
-                                                 : "-c wants the code to run");
+        return sd_fail(SD_EUSAGE, word[1] == 'm' ? "-m needs the name of a module"
+                                                 : "-c needs the code to run");
     out->name = word[1] == 'm' ? argument : "command";
     return 0;
 }
 
-int sd_target_read(struct sd_arena *a, int n_words, char **words, const char *python,
-                   struct sd_target *out)
+int sd_program_read(struct sd_arena *a, int n_words, char **words, const char *python,
+                    struct sd_program *out)
 {
     struct sd_interpreter interpreter;
     int rc;
 
-    *out = (struct sd_target){ 0 };
+    *out = (struct sd_program){ 0 };
     if (n_words == 0)
         return sd_fail(SD_EUSAGE,
                        "no program to run; for example: sonde run train.py --epochs 2");

@@ -11,7 +11,7 @@
 #include "base/test.h"
 #include "cli/record/interpreter.h"
 
-static int read_words(struct sd_arena *a, char **words, struct sd_target *t)
+static int read_words(struct sd_arena *a, char **words, struct sd_program *t)
 {
     char folder[] = "/tmp/sonde-test-XXXXXX";
     const char *python;
@@ -22,7 +22,7 @@ static int read_words(struct sd_arena *a, char **words, struct sd_target *t)
     CHECK(symlink("/bin/sh", python) == 0);
     while (words[n])
         n++;
-    rc = sd_target_read(a, n, words, python, t);
+    rc = sd_program_read(a, n, words, python, t);
     unlink(python);
     rmdir(folder);
     return rc;
@@ -33,7 +33,7 @@ TEST(target_of_a_module_and_of_code_is_called_after_them)
     char *module[] = { "-m", "pkg.mod", "x", NULL }, *code[] = { "-cpass", NULL };
     char *input[] = { "-", "x", NULL };
     struct sd_arena a = { 0 };
-    struct sd_target t;
+    struct sd_program t;
 
     CHECK(read_words(&a, module, &t) == 0 && strcmp(t.name, "pkg.mod") == 0);
     CHECK(strstr(t.argv[0], "/python3") && strcmp(t.argv[1], "-m") == 0);
@@ -50,7 +50,7 @@ TEST(target_that_is_not_there_is_refused_by_name)
     char *command[] = { "--", "no-such-command", NULL }, *nothing[] = { "--", NULL };
     char *half[] = { "-m", NULL };
     struct sd_arena a = { 0 };
-    struct sd_target t;
+    struct sd_program t;
 
     CHECK(read_words(&a, script, &t) == SD_EABSENT);
     CHECK(strstr(sd_fail_text(), "no/such.py"));
@@ -67,7 +67,7 @@ TEST(target_command_keeps_its_own_words)
 {
     char *words[] = { "--", "sh", "-c", "true", NULL };
     struct sd_arena a = { 0 };
-    struct sd_target t;
+    struct sd_program t;
 
     CHECK(read_words(&a, words, &t) == 0 && strcmp(t.argv[0], "sh") == 0);
     CHECK(strchr(t.path, '/') && !t.is_python && strcmp(t.name, "sh") == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_PROGRAM_WORDS_H
-#define SD_CLI_PROGRAM_WORDS_H
-/* program_words: where our options end and the program's words begin.
+#ifndef SD_CLI_RECORD_PROGRAM_WORDS_H
+#define SD_CLI_RECORD_PROGRAM_WORDS_H
+/* program_words: finds where our options end and the program's begin.
  *
  * `sonde run --with rss train.py --with nothing`: all from train.py on is the
  * program's.  -m and -c begin it too, as in Python, and `--` begins any command. */

@@ -7,12 +7,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/record/attach.h"
-#include "cli/export.h"
 #include "cli/path.h"
+#include "cli/record/attach.h"
 #include "cli/record/recording.h"
 #include "cli/shared_options.h"
-#include "formats/format.h"
+#include "outputs/outputs.h"
 
 const struct sd_option sd_record_options[] = {
     [SD_RECORD_PID] = { "pid", SD_TEXT, NULL,
@@ -22,24 +21,27 @@ const struct sd_option sd_record_options[] = {
                            "where to record to; without --format the suffix chooses; "
                            "without it NAME-PID.sonde",
                            'o', "FILE" },
-    [SD_RECORD_FORMAT] = { "format", SD_TEXT, NULL,
+    [SD_RECORD_FORMAT] = { "format", SD_FORMAT, NULL,
                            "what to write: sonde, flamegraph, raw, speedscope, "
                            "chrometrace, or another of `sonde convert --list`",
                            'f', "NAME" },
     [SD_RECORD_DURATION] = { "duration", SD_TEXT, "unlimited",
-                             "how long to record; a bare number is seconds.  A program "
-                             "that was started for it is ended then",
+                             "how long to record; a bare number is seconds; a program "
+                             "that sonde started is then ended",
                              'd', "TIME|unlimited" },
     [SD_RECORD_RATE] = { "rate", SD_NUMBER, "100",
                          "samples a second, on average; above 100000 as many as it can",
                          'r', "N" },
     [SD_RECORD_SUBPROCESSES] = { "subprocesses", SD_FLAG, NULL,
-                                 "the processes that it starts, too", 's', NULL },
+                                 "record the processes that it starts, too", 's',
+                                 NULL },
     [SD_RECORD_THREADS] = { "threads", SD_FLAG, NULL, "show threads in what is written",
                             't', NULL },
     [SD_RECORD_GIL] = { "gil", SD_FLAG, NULL,
-                        "only threads that hold the interpreter's lock", 'g', NULL },
-    [SD_RECORD_IDLE] = { "idle", SD_FLAG, NULL, "threads that wait, too", 'i', NULL },
+                        "record only threads that hold the interpreter's lock", 'g',
+                        NULL },
+    [SD_RECORD_IDLE] = { "idle", SD_FLAG, NULL, "record waiting threads, too", 'i',
+                         NULL },
     [SD_RECORD_FUNCTION] = { "function", SD_FLAG, NULL,
                              "show the first line of a function, not the executed one",
                              'F', NULL },
@@ -52,7 +54,8 @@ const struct sd_option sd_record_options[] = {
     [SD_RECORD_BLOCKING] = SD_OPTION_BLOCKING,
     [SD_RECORD_CONSISTENCY] = SD_OPTION_CONSISTENCY,
     [SD_RECORD_MODE] = { "mode", SD_CHOICE, "wall",
-                         "every thread, those that run, or the one that holds the GIL",
+                         "which threads to record: all, those that run, or the one "
+                         "that holds the GIL",
                          0, "wall|cpu|gil" },
     [SD_RECORD_WITH] = { "with", SD_TEXT, NULL,
                          "collectors to use beside sample, such as rss", 0,
@@ -94,8 +97,9 @@ static int speak(const struct sd_option_value *v, struct sd_option_value *spoken
         return sd_fail(SD_EUSAGE, "--gil and --mode %s contradict each other",
                        v[SD_RECORD_MODE].text);
     if (v[SD_RECORD_RATE].number == 0)
-        return sd_fail(SD_EUSAGE, "--rate is at least 1 a second");
+        return sd_fail(SD_EUSAGE, "--rate must be at least 1 a second");
     spoken[SD_SAMPLE_RATE].number = v[SD_RECORD_RATE].number;
+    spoken[SD_SAMPLE_RATE].is_given = true; /* py-spy keeps to its 100, too */
     spoken[SD_SAMPLE_MODE].number =
         v[SD_RECORD_GIL].number ? SD_MODE_GIL : v[SD_RECORD_MODE].number;
     spoken[SD_SAMPLE_CONSISTENCY].number = consistency;
@@ -121,7 +125,7 @@ static struct sd_stack_style style_of(const struct sd_option_value *v)
 
 static bool is_capture(const char *format)
 {
-    return format && strcmp(format, "sonde") == 0;
+    return format && sd_output_named(format) && !sd_output_named(format)->write;
 }
 
 static int read_format(const struct sd_command *c, const char **format)
@@ -129,7 +133,7 @@ static int read_format(const struct sd_command *c, const char **format)
     *format = c->values[SD_RECORD_FORMAT].text;
     if (!*format && c->is_pyspy)
         *format = "flamegraph";
-    return *format && !is_capture(*format) ? sd_export_check_format(*format) : 0;
+    return *format && !is_capture(*format) ? sd_output_check_word(*format) : 0;
 }
 
 /* Of the two ways to say who is recorded, one. */
@@ -141,24 +145,24 @@ static int read_whom(const struct sd_command *c, pid_t *pid)
     if (!typed && c->n_words == 0)
         return sd_fail(
             SD_EUSAGE,
-            "record wants a process or a program: sonde record --pid PID, or "
+            "record needs a process or a program: sonde record --pid PID, or "
             "sonde record -- python app.py");
     if (typed && c->n_words)
         return sd_fail(
             SD_EUSAGE,
-            "--pid records a process that runs already; it cannot start \"%s\" "
+            "--pid records a process that is already running; it cannot start \"%s\" "
             "too",
             c->words[strcmp(c->words[0], "--") == 0 && c->n_words > 1]);
     return typed ? sd_attach_pid(typed, pid) : 0;
 }
 
-int sd_record_wish_read(struct sd_arena *a, const struct sd_command *c,
-                        struct sd_record_wish *out)
+int sd_record_request_read(struct sd_arena *a, const struct sd_command *c,
+                           struct sd_record_request *out)
 {
     const struct sd_option_value *v = c->values;
     int rc;
 
-    *out = (struct sd_record_wish){ .style = style_of(v) };
+    *out = (struct sd_record_request){ .style = style_of(v) };
     rc = read_whom(c, &out->pid);
     if (rc == 0)
         rc = read_duration(v[SD_RECORD_DURATION].text, &out->duration_ns);
@@ -176,30 +180,9 @@ int sd_record_wish_read(struct sd_arena *a, const struct sd_command *c,
 
 /* --- Where to */
 
-/* Words of py-spy for what has another name or suffix here. */
-static const struct {
-    const char *format, *suffix;
-} suffixes[] = { { "flamegraph", ".svg" },
-                 { "raw", ".txt" },
-                 { "gecko", ".json" },
-                 { "chrometrace", ".json" } };
-
-static const char *suffix_of(const char *format)
-{
-    const struct sd_format *f;
-
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-        if (strcmp(suffixes[i].format, format) == 0)
-            return suffixes[i].suffix;
-    f = sd_format_named(format);
-    return f ? f->suffix : "";
-}
-
 /* py-spy calls its files so. */
-static const char *pyspy_name(struct sd_arena *a, const char *name, const char *format)
+static const char *pyspy_name(struct sd_arena *a, const char *name, const char *suffix)
 {
-    const char *suffix =
-        strcmp(format, "speedscope") == 0 ? ".json" : suffix_of(format);
     char when[64];
     time_t now = time(NULL);
     struct tm local;
@@ -215,10 +198,11 @@ static int name_export(struct sd_arena *a, const struct sd_command *c,
                        const char *format, const char *name, struct sd_naming *out)
 {
     const char *output = c->values[SD_RECORD_OUTPUT].text;
+    const char *suffix = sd_output_suffix(sd_output_named(format), format, c->is_pyspy);
 
     if (!output)
-        output = c->is_pyspy ? pyspy_name(a, name, format)
-                             : sd_arena_printf(a, "%s%s", name, suffix_of(format));
+        output = c->is_pyspy ? pyspy_name(a, name, suffix)
+                             : sd_arena_printf(a, "%s%s", name, suffix);
     out->export = output;
     if (output && strcmp(output, "-") == 0)
         return sd_naming_next(a, name, out);
@@ -226,20 +210,20 @@ static int name_export(struct sd_arena *a, const struct sd_command *c,
     return out->capture ? 0 : sd_no_memory();
 }
 
-int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
-                         const struct sd_record_wish *wish, const char *name,
-                         enum sd_create_flags create, struct sd_naming *out)
+int sd_record_request_names(struct sd_arena *a, const struct sd_command *c,
+                            const struct sd_record_request *request, const char *name,
+                            enum sd_create_flags create, struct sd_naming *out)
 {
     const struct sd_option_value *v = c->values;
     const char *output = v[SD_RECORD_OUTPUT].text;
     int rc;
 
     *out = (struct sd_naming){ .is_chosen = true };
-    if (wish->format && !is_capture(wish->format)) {
-        rc = name_export(a, c, wish->format, name, out);
+    if (request->format && !is_capture(request->format)) {
+        rc = name_export(a, c, request->format, name, out);
         if (rc == 0)
             rc = sd_naming_check_free(out->export, create);
-    } else if (wish->format && output && strcmp(output, "-") != 0) {
+    } else if (request->format && output && strcmp(output, "-") != 0) {
         out->capture = output;
         rc = sd_naming_check_free(output, create);
     } else {

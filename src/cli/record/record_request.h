@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_RECORD_WISH_H
-#define SD_CLI_RECORD_WISH_H
-/* record_wish: what was asked of `record`, read from its options.
+#ifndef SD_CLI_RECORD_RECORD_REQUEST_H
+#define SD_CLI_RECORD_RECORD_REQUEST_H
+/* record_request: reads the options of `record`.
  *
  * The words are py-spy's, and mean what they mean there.  Which stacks are written, and
  * how, is left to the file that is made in the end: the capture always has idle threads
@@ -42,7 +42,7 @@ extern const struct sd_option sd_record_options[];
 
 enum { SD_RECORD_SPOKEN = SD_SAMPLE_WITH_NATIVE + 1 };
 
-struct sd_record_wish {
+struct sd_record_request {
     pid_t pid;            /* 0: a program is to be started */
     uint64_t duration_ns; /* 0: until it ends */
     const char *format;   /* as sd_export takes it; NULL: by the suffix */
@@ -52,12 +52,12 @@ struct sd_record_wish {
 };
 
 /* SD_EUSAGE with a sentence. */
-int sd_record_wish_read(struct sd_arena *a, const struct sd_command *c,
-                        struct sd_record_wish *out);
+int sd_record_request_read(struct sd_arena *a, const struct sd_command *c,
+                           struct sd_record_request *out);
 
 /* Where to record to, and what to make of it; called after `name` when no file was
  * given. */
-int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
-                         const struct sd_record_wish *wish, const char *name,
-                         enum sd_create_flags create, struct sd_naming *out);
+int sd_record_request_names(struct sd_arena *a, const struct sd_command *c,
+                            const struct sd_record_request *request, const char *name,
+                            enum sd_create_flags create, struct sd_naming *out);
 #endif

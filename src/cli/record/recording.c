@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/facts.h"
-#include "cli/losses.h"
+#include "capture/folder.h"
+#include "cli/record/facts.h"
 #include "cli/say.h"
+#include "outputs/remarks.h"
+#include "process/stat.h"
 
 static int read_sync(const char *word, struct sd_capture_options *how)
 {
@@ -22,7 +26,8 @@ static int read_sync(const char *word, struct sd_capture_options *how)
         how->sync = SD_SYNC_EVERY;
     else
         return sd_fail(SD_EUSAGE,
-                       "--sync takes off, seal or a time such as 1s, not \"%s\"", word);
+                       "--sync must be off, seal or a time such as 1s, not \"%s\"",
+                       word);
     return 0;
 }
 
@@ -64,11 +69,18 @@ int sd_recording_watch(struct sd_recording *r, pid_t root)
         rc = sd_writer_join(sd_capture_live_dir(r->capture), &r->writer);
     how.writer = r->writer;
     if (rc == 0)
-        rc = sd_chosen_start(&r->chosen, &how);
+        rc = sd_collector_set_start(&r->chosen, &how);
     return rc;
 }
 
-int sd_recording_launch(struct sd_recording *r, const struct sd_target *target,
+static void hold(void *of, bool is_held)
+{
+    struct sd_recording *r = of;
+
+    sd_collector_set_hold(&r->chosen, is_held);
+}
+
+int sd_recording_launch(struct sd_recording *r, const struct sd_program *target,
                         char **envp, struct sd_child *child)
 {
     int rc =
@@ -83,25 +95,27 @@ int sd_recording_launch(struct sd_recording *r, const struct sd_target *target,
         sd_launch_cancel(child);
         return rc;
     }
+    child->hold = hold;
+    child->of = r;
     return sd_launch_go(child, target->path);
 }
 
 uint64_t sd_recording_n_samples(const struct sd_recording *r)
 {
-    void *sampler = sd_chosen_sampler(&r->chosen);
+    void *sampler = sd_collector_set_sampler(&r->chosen);
 
     return sampler ? sd_sample_so_far(sampler) : 0;
 }
 
 void sd_recording_stop(struct sd_recording *r)
 {
-    void *sampler = sd_chosen_sampler(&r->chosen);
+    void *sampler = sd_collector_set_sampler(&r->chosen);
 
     if (sampler) {
         sd_sample_finish(sampler, &r->sampled);
         r->has_sampled = true;
     }
-    sd_chosen_stop(&r->chosen);
+    sd_collector_set_stop(&r->chosen);
 }
 
 /* The usual reason why a program's own process could not write its events. */
@@ -119,15 +133,20 @@ static void say_losses(const struct sd_recording *r, int rc,
                        const struct sd_capture_counts *counts)
 {
     bool is_full = sd_recording_is_disk_full(r);
+    const char *path = r->naming.capture;
     char number[SD_TEXT_MAX], lost[SD_TEXT_MAX + 32] = "";
 
     if (counts->lost)
-        snprintf(lost, sizeof lost, "; %s%s events were lost",
-                 is_full ? "at least " : "",
-                 sd_text_count(number, (int64_t)counts->lost));
-    if (counts->write_error)
-        sd_say("part of the recording could not be written to %s: %s%s",
-               r->naming.capture, strerror(counts->write_error), lost);
+        snprintf(lost, sizeof lost, "; %s%s event%s lost", is_full ? "at least " : "",
+                 sd_text_count(number, (int64_t)counts->lost),
+                 counts->lost == 1 ? " was" : "s were");
+    if (counts->write_error && r->has_rest && !r->naming.export) /* else: say_kept */
+        sd_say("part of the recording could not be written to %s: %s; it stays in "
+               "%s.live, which sonde report %s also reads%s",
+               path, strerror(counts->write_error), path, path, lost);
+    else if (counts->write_error)
+        sd_say("part of the recording could not be written to %s: %s%s", path,
+               strerror(counts->write_error), lost);
     else if (rc < 0)
         sd_say("the recording is not complete: %s%s", sd_fail_text(), lost);
     else if (counts->lost)
@@ -142,15 +161,18 @@ static void say_losses(const struct sd_recording *r, int rc,
 static void say_running(const struct sd_recording *r,
                         const struct sd_capture_counts *counts)
 {
-    char others[48] = "";
+    struct sd_process_stat stat;
+    char name[SD_PROCESS_NAME + 4] = "", others[48] = "";
 
     if (counts->n_running == 0)
         return;
+    if (sd_process_stat((pid_t)counts->running_pid, &stat) == 0)
+        snprintf(name, sizeof name, " (%s)", stat.name);
     if (counts->n_running > 1)
         snprintf(others, sizeof others, " and %u more", counts->n_running - 1);
-    sd_say("process %u%s still run%s: what is recorded there from now on stays in "
-           "%s.live, and sonde report %s reads it, too",
-           counts->running_pid, others, counts->n_running > 1 ? "" : "s",
+    sd_say("process %u%s%s still run%s: what is recorded there from now on stays in "
+           "%s.live, which sonde report %s also reads",
+           counts->running_pid, name, others, counts->n_running > 1 ? "" : "s",
            r->naming.capture, r->naming.capture);
 }
 
@@ -165,6 +187,7 @@ void sd_recording_finish(struct sd_recording *r, int32_t status)
     rc = sd_capture_finish(r->capture, status, &counts);
     r->capture = NULL;
     r->has_lost = rc < 0 || counts.lost || counts.write_error || r->sampled.unwritten;
+    r->has_rest = rc < 0;
     r->n_running = counts.n_running;
     r->said_losses = counts.lost ? SD_LOSS_BIT(EVENTS) : 0;
     if (rc < 0 || counts.write_error)
@@ -173,9 +196,30 @@ void sd_recording_finish(struct sd_recording *r, int32_t status)
     say_running(r, &counts);
 }
 
+void sd_recording_discard(const struct sd_recording *r)
+{
+    struct sd_buf live = { 0 };
+
+    unlink(r->naming.capture);
+    sd_buf_printf(&live, "%s.live", r->naming.capture);
+    if (r->has_rest && !live.bad)
+        sd_folder_remove(sd_buf_string(&live));
+    sd_buf_release(&live);
+}
+
+void sd_recording_say_kept(const struct sd_recording *r)
+{
+    const char *path = r->naming.capture;
+
+    if (r->has_rest)
+        sd_say("%s; the capture is kept: %s and %s.live", sd_fail_text(), path, path);
+    else
+        sd_say("%s; the capture is kept: %s", sd_fail_text(), path);
+}
+
 void sd_recording_abandon(struct sd_recording *r)
 {
-    sd_chosen_stop(&r->chosen);
+    sd_collector_set_stop(&r->chosen);
     if (r->writer)
         sd_writer_leave(r->writer);
     if (r->capture)

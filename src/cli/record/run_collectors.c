@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/chosen.h"
+#include "cli/record/run_collectors.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "collect/with.h"
+#include "outputs/needs.h"
+#include "outputs/outputs.h"
 
 /* What `sonde run` records when nobody says what. */
 static const char BY_ITSELF[] = "sample,rss,sections";
-/* Sections are the program's own wish: recorded whatever else was chosen. */
+/* Sections are the program's own request: recorded whatever else was chosen. */
 static const char ALWAYS_INSIDE[] = "sections";
 
 static int unknown(const char *name)
 {
-    const char *names[SD_CHOSEN_MAX + 1] = { NULL };
+    const char *names[SD_COLLECTOR_SET_MAX + 1] = { NULL };
     struct sd_buf all = { 0 };
     const char *near;
     int rc;
 
-    for (size_t i = 0; sd_abouts[i] && i < SD_CHOSEN_MAX; i++) {
+    for (size_t i = 0; sd_abouts[i] && i < SD_COLLECTOR_SET_MAX; i++) {
         names[i] = sd_abouts[i]->name;
         sd_buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
@@ -41,7 +44,8 @@ static int no_name(const char *with)
                    with);
 }
 
-static bool has(const struct sd_chosen *ch, const struct sd_collector_about *about)
+static bool has(const struct sd_collector_set *ch,
+                const struct sd_collector_about *about)
 {
     for (size_t i = 0; i < ch->n; i++)
         if (ch->abouts[i] == about)
@@ -49,13 +53,13 @@ static bool has(const struct sd_chosen *ch, const struct sd_collector_about *abo
     return false;
 }
 
-static int add(struct sd_chosen *ch, const char *name)
+static int add(struct sd_collector_set *ch, const char *name)
 {
     const struct sd_collector_about *about = sd_about_find(name);
 
     if (!about)
         return unknown(name);
-    if (!has(ch, about) && ch->n < SD_CHOSEN_MAX)
+    if (!has(ch, about) && ch->n < SD_COLLECTOR_SET_MAX)
         ch->abouts[ch->n++] = about;
     return 0;
 }
@@ -72,12 +76,32 @@ static int check_options(const struct sd_command *c)
     return rc;
 }
 
-int sd_chosen_read(const struct sd_command *c, const char *with, struct sd_chosen *out)
+/* An option of a collector that does not run would be ignored. */
+static int check_all_run(const struct sd_collector_set *ch)
+{
+    for (size_t i = 0; sd_abouts[i]; i++) {
+        const struct sd_collector_about *about = sd_abouts[i];
+        const struct sd_option_value *v = sd_command_options_of(ch->command, about);
+
+        if (has(ch, about) || strcmp(about->name, ALWAYS_INSIDE) == 0)
+            continue;
+        for (size_t k = 0; about->options[k].name; k++)
+            if (v[k].is_given)
+                return sd_fail(SD_EUSAGE,
+                               "--%s-%s is an option of the collector %s, which is not "
+                               "chosen; add it to --with",
+                               about->name, about->options[k].name, about->name);
+    }
+    return 0;
+}
+
+int sd_collector_set_read(const struct sd_command *c, const char *with,
+                          struct sd_collector_set *out)
 {
     char name[64];
     int rc = check_options(c);
 
-    *out = (struct sd_chosen){ .command = c };
+    *out = (struct sd_collector_set){ .command = c };
     out->is_named = with || c->verb->collector;
     if (c->verb->collector)
         out->abouts[out->n++] = c->verb->collector;
@@ -90,10 +114,10 @@ int sd_chosen_read(const struct sd_command *c, const char *with, struct sd_chose
         rc = n ? add(out, name) : no_name(with);
         at = at[n] ? at + n + 1 : NULL;
     }
-    return rc;
+    return rc < 0 ? rc : check_all_run(out);
 }
 
-bool sd_chosen_needs_inside(const struct sd_chosen *ch)
+bool sd_collector_set_needs_inside(const struct sd_collector_set *ch)
 {
     for (size_t i = 0; i < ch->n; i++)
         if (ch->abouts[i]->place != SD_OUTSIDE)
@@ -101,41 +125,40 @@ bool sd_chosen_needs_inside(const struct sd_chosen *ch)
     return false;
 }
 
-void sd_chosen_names(const struct sd_chosen *ch, struct sd_buf *to)
+void sd_collector_set_names(const struct sd_collector_set *ch, struct sd_buf *to)
 {
     for (size_t i = 0; i < ch->n; i++)
         sd_buf_printf(to, "%s%s", i ? "," : "", ch->abouts[i]->name);
 }
 
-/* "name:option=value;option=value", only what was given. */
-static void put_inside(const struct sd_chosen *ch,
-                       const struct sd_collector_about *about, struct sd_buf *to)
+int sd_collector_set_check_export(const struct sd_collector_set *ch, const char *to,
+                                  const char *word)
 {
-    const struct sd_option_value *values = sd_command_options_of(ch->command, about);
-    char before = ':';
+    unsigned needs = word ? sd_output_named(word)->needs : sd_output_needs(to);
+    unsigned holds = sd_collector_holds(ALWAYS_INSIDE);
+    struct sd_buf start = { 0 };
+    int rc;
 
-    sd_buf_printf(to, "%s%s", to->n ? "," : "", about->name);
-    for (size_t i = 0; about->options && about->options[i].name; i++) {
-        if (!values[i].is_given)
-            continue;
-        sd_buf_printf(to, "%c%s=", before, about->options[i].name);
-        if (about->options[i].kind == SD_FLAG)
-            sd_option_pack(to, values[i].number ? "1" : "0");
-        else
-            sd_option_pack(to, values[i].text);
-        before = ';';
-    }
+    for (size_t i = 0; i < ch->n; i++)
+        holds |= sd_collector_holds(ch->abouts[i]->name);
+    if (needs & holds)
+        return 0;
+    sd_buf_printf(&start, "%s cannot be made of this run, which records", to);
+    rc = sd_needs_fail(SD_EUSAGE, sd_buf_string(&start), needs);
+    sd_buf_release(&start);
+    return rc;
 }
 
-void sd_chosen_inside(const struct sd_chosen *ch, struct sd_buf *to)
+void sd_collector_set_inside(const struct sd_collector_set *ch, struct sd_buf *to)
 {
     const struct sd_collector_about *always = sd_about_find(ALWAYS_INSIDE);
 
     if (always && !has(ch, always))
-        put_inside(ch, always, to);
+        sd_with_put(to, always, sd_command_options_of(ch->command, always));
     for (size_t i = 0; i < ch->n; i++)
         if (ch->abouts[i]->place != SD_OUTSIDE)
-            put_inside(ch, ch->abouts[i], to);
+            sd_with_put(to, ch->abouts[i],
+                        sd_command_options_of(ch->command, ch->abouts[i]));
 }
 
 static const struct sd_collector *outside(const struct sd_collector_about *about)
@@ -146,7 +169,7 @@ static const struct sd_collector *outside(const struct sd_collector_about *about
     return NULL;
 }
 
-int sd_chosen_start(struct sd_chosen *ch, const struct sd_collect *how)
+int sd_collector_set_start(struct sd_collector_set *ch, const struct sd_collect *how)
 {
     for (size_t i = 0; i < ch->n; i++) {
         const struct sd_collector *collector = outside(ch->abouts[i]);
@@ -158,14 +181,14 @@ int sd_chosen_start(struct sd_chosen *ch, const struct sd_collect *how)
         one.options = sd_command_options_of(ch->command, ch->abouts[i]);
         rc = collector->start(&one, &ch->states[i]);
         if (rc < 0) {
-            sd_chosen_stop(ch);
+            sd_collector_set_stop(ch);
             return sd_fail_in(rc, "%s", ch->abouts[i]->name);
         }
     }
     return 0;
 }
 
-void sd_chosen_at_end(struct sd_chosen *ch)
+void sd_collector_set_at_end(struct sd_collector_set *ch)
 {
     for (size_t i = 0; i < ch->n; i++) {
         const struct sd_collector *collector = outside(ch->abouts[i]);
@@ -175,7 +198,17 @@ void sd_chosen_at_end(struct sd_chosen *ch)
     }
 }
 
-void sd_chosen_stop(struct sd_chosen *ch)
+void sd_collector_set_hold(struct sd_collector_set *ch, bool is_held)
+{
+    for (size_t i = 0; i < ch->n; i++) {
+        const struct sd_collector *collector = outside(ch->abouts[i]);
+
+        if (collector && collector->hold && ch->states[i])
+            collector->hold(ch->states[i], is_held);
+    }
+}
+
+void sd_collector_set_stop(struct sd_collector_set *ch)
 {
     for (size_t i = 0; i < ch->n; i++) {
         const struct sd_collector *collector = outside(ch->abouts[i]);
@@ -186,7 +219,7 @@ void sd_chosen_stop(struct sd_chosen *ch)
     }
 }
 
-void *sd_chosen_sampler(const struct sd_chosen *ch)
+void *sd_collector_set_sampler(const struct sd_collector_set *ch)
 {
     const struct sd_collector_about *sample = sd_about_find("sample");
 

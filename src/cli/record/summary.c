@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
-#include "analyse/traced.h"
+#include "analyse/stacks/call_counts.h"
 #include "base/buf.h"
 #include "base/redact.h"
 #include "base/text.h"
 #include "cli/record/compiled_modules.h"
-#include "cli/tables.h"
+#include "outputs/tables.h"
 
 enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3, WARNINGS = 3 };
 /* Of the many columns of these tables, those one looks at first. */
@@ -57,22 +57,20 @@ static void put_first_rows(const struct sd_command *c, struct sd_view *v,
 static void put_functions(const struct sd_command *c, const struct sd_profile *p,
                           bool folds_imports)
 {
-    struct sd_sample_choice busy = { .folds_imports = folds_imports };
-    const struct sd_traced_wish traced = { .choice = busy };
+    struct sd_stacks_request request = { .choice = { .folds_imports = folds_imports } };
     struct sd_buf why = { 0 };
     struct sd_view v = { 0 };
     int rc = 0;
 
-    if (p->samples.n && sd_tables_by_cpu(p, &busy, &why)) {
-        busy.metric = "cpu";
+    if (sd_profile_has(p, SD_SAMPLES) && sd_views_by_cpu(p, &request.choice, &why)) {
+        request.choice.metric = "cpu";
         sd_say("%s", why.bad ? "shares are of CPU time" : sd_buf_string(&why));
     }
-    if (p->samples.n)
-        rc = sd_analyse_functions(p, &busy, &v);
-    else if (p->calls.n)
-        rc = sd_traced_functions(p, &traced, &v);
+    if (sd_profile_has_stacks(p))
+        rc = sd_analyse_functions(p, &request, &v);
     if (rc == 0)
-        put_first_rows(c, &v, p->samples.n ? NULL : "self%", FUNCTIONS);
+        put_first_rows(c, &v, sd_profile_has(p, SD_SAMPLES) ? NULL : "self%",
+                       FUNCTIONS);
     sd_view_release(&v);
     sd_buf_release(&why);
 }
@@ -89,9 +87,10 @@ static void put_hint(const struct sd_profile *p)
 
 static void put_sections(const struct sd_command *c, const struct sd_profile *p)
 {
+    static const struct sd_view_request all;
     struct sd_view v = { 0 };
 
-    if (sd_analyse_sections(p, &v) == 0)
+    if (sd_view_sections(p, &all, &v) == 0)
         put_first_rows(c, &v, "wall", SECTIONS);
     sd_view_release(&v);
 }
@@ -183,7 +182,7 @@ static void say_apart(const struct sd_sample_counts *n, const char *option)
 
     if (n->apart == 0)
         return;
-    sd_say("%s %s read from another CPU than the program's, because sonde may "
+    sd_say("%s %s read from a CPU other than the program's, because sonde may "
            "not run there (taskset, cpuset): those that changed meanwhile end in "
            "[partial]. Give sonde the same CPUs, or use %s pause",
            sd_text_count(apart, (int64_t)n->apart),
@@ -220,7 +219,7 @@ void sd_summary_say_causes(const struct sd_recording *r,
                "thread for each read",
                samples_are(text, n->lost), option);
     if (a->lost > n->lost)
-        sd_say("%s lost: the capture could not take %s",
+        sd_say("%s lost: sonde could not write %s to the capture",
                samples_are(text, a->lost - n->lost),
                a->lost - n->lost == 1 ? "it" : "them");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_SUMMARY_H
-#define SD_CLI_SUMMARY_H
-/* summary: the few lines on stderr after a run: what it took, where it went, and what
- * to type next. */
+#ifndef SD_CLI_RECORD_SUMMARY_H
+#define SD_CLI_RECORD_SUMMARY_H
+/* summary: prints the summary on stderr after a run: what it took, where the capture
+ * is, and what to type next. */
 #include "analyse/analyse.h"
 #include "cli/record/recording.h"
 #include "cli/say.h"

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* calls: runs a program, counts and times its calls, and prints them as pstats does. */
+/* verb_calls: the verb `calls`: runs a program, counts and times its calls, and prints
+ * them as pstats does. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/export.h"
 #include "cli/path.h"
 #include "cli/pattern.h"
+#include "cli/read/export.h"
 #include "cli/record/verb_run.h"
 #include "cli/say.h"
-#include "cli/tables.h"
-#include "cli/traced.h"
 #include "collect/calls/options.h"
-#include "formats/format.h"
+#include "outputs/outputs.h"
+#include "outputs/pictures.h"
+#include "outputs/tables.h"
+#include "outputs/pstats_tables.h"
 #include "report/report.h"
 
 extern const struct sd_collector_about sd_about_calls;
@@ -53,10 +55,10 @@ static const struct sd_option options[] = {
                                  "imports; in a file, " SD_ALL_PATHS),
     [OPT_SORT] = { "sort", SD_WORDS, NULL,
                    "pstats' words: cumulative, time, calls, name, ... (cumulative); "
-                   "several of them apart by commas or said again; with --json, --csv "
-                   "and --scaling also names of columns",
+                   "separate several with commas, or repeat the option; with --json, "
+                   "--csv and --scaling also names of columns",
                    's', "KEY" },
-    [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "the sorted order reversed", 0, NULL },
+    [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "reverse the sorted order", 0, NULL },
     [OPT_ROWS] = { "rows", SD_TEXT, NULL,
                    "print at most N functions, or this fraction of them (0.1); without "
                    "it 40, the program's own chosen first",
@@ -72,8 +74,8 @@ static const struct sd_option options[] = {
                       "RE" },
     [OPT_STRIP_DIRS] = { "strip-dirs", SD_FLAG, NULL,
                          "names of files without their folders", 0, NULL },
-    [OPT_DIGITS] = { "digits", SD_NUMBER, "3", "of the seconds; 6 shows microseconds",
-                     0, "N" },
+    [OPT_DIGITS] = { "digits", SD_NUMBER, "3",
+                     "digits of the seconds; 6 shows microseconds", 0, "N" },
     [OPT_PER_THREAD] = { "per-thread", SD_FLAG, NULL, "a table for each thread", 0,
                          NULL },
     [OPT_MINE] = { "mine", SD_FLAG, NULL,
@@ -92,12 +94,12 @@ static const struct sd_option options[] = {
 /* --- What was asked for */
 
 /* Whoever has CPU time measured wants to see it. */
-static struct sd_traced_wish traced_wish(const struct sd_command *c)
+static struct sd_stacks_request traced_request(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
     const struct sd_option_value *of_calls = sd_command_options_of(c, &sd_about_calls);
 
-    return (struct sd_traced_wish){
+    return (struct sd_stacks_request){
         .choice.is_mine = v[OPT_MINE].number != 0,
         .by = strcmp(v[OPT_BY].text, "module") == 0 ? SD_CALLS_BY_MODULE
                                                     : SD_CALLS_BY_FUNCTION,
@@ -108,23 +110,24 @@ static struct sd_traced_wish traced_wish(const struct sd_command *c)
 
 static const char *const by_itself[] = { "cumulative", NULL };
 
-static void add_limit(struct sd_call_wish *w, struct sd_call_limit limit)
+static void add_limit(struct sd_call_request *w, struct sd_call_limit limit)
 {
     if (limit.rows || (limit.match && *limit.match))
         w->limits[w->n_limits++] = limit;
 }
 
 /* Functions are chosen by their names first, then cut to so many. */
-static struct sd_call_wish call_wish(const struct sd_command *c)
+static struct sd_call_request call_request(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
-    struct sd_call_wish w = {
+    struct sd_call_request w = {
         .sort = v[OPT_SORT].is_given ? v[OPT_SORT].words : by_itself,
         .is_reversed = v[OPT_REVERSE].number != 0,
         .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
         .has_callers = v[OPT_CALLERS].is_given,
         .has_callees = v[OPT_CALLEES].is_given,
         .digits = (unsigned)v[OPT_DIGITS].number,
+        .maker = &sd_pattern_maker,
     };
 
     add_limit(&w, (struct sd_call_limit){ .match = v[OPT_MATCH].text });
@@ -158,24 +161,33 @@ static bool makes_growth(const struct sd_command *c, const char *to)
 /* .txt is a pstats file here, as users of cProfile write it. */
 static bool makes_file(const struct sd_command *c, const char *to)
 {
-    const struct sd_output *output = sd_output_for(to);
+    const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
 
-    return makes_growth(c, to) || !output || output->what == SD_OUTPUT_TABLE ||
-           output->what == SD_OUTPUT_PSTATS;
+    return makes_growth(c, to) || !output || output->needs == SD_HOLDS_CALLS ||
+           (output->has_tables && output->form == SD_TABLE_TEXT);
+}
+
+/* A Python that takes part calls at least its module. */
+static const char *why_no_calls(const struct sd_profile *p)
+{
+    return p->health.lost_events > 0
+               ? "no calls were recorded: the recorded events were lost"
+               : "no calls were recorded: sonde saw no Python function run";
 }
 
 static int make_pstats(const struct sd_command *c, const struct sd_profile *p,
                        const char *to, enum sd_create_flags create)
 {
-    struct sd_traced_wish wish = traced_wish(c);
+    struct sd_stacks_request request = traced_request(c);
     struct sd_export_file file;
     int rc;
 
-    if (p->calls.n == 0)
-        return sd_fail(SD_EABSENT, "calls recorded nothing");
+    if (!sd_profile_has(p, SD_CALLS))
+        return sd_fail(SD_EABSENT, "%s", why_no_calls(p));
     rc = sd_export_open(&file, to, create);
     return rc < 0 ? rc
-                  : sd_export_close(&file, sd_traced_put_pstats(p, &wish, &file.out));
+                  : sd_export_close(&file,
+                                    sd_call_counts_put_pstats(p, &request, &file.out));
 }
 
 /* --- A timeline */
@@ -188,10 +200,9 @@ static bool has_timeline(const struct sd_command *c)
 /* Is it what has calls one by one?  Of a capture with a timeline `.json` is, too. */
 static bool is_trace(const char *to)
 {
-    const struct sd_format *format = sd_format_for(to);
+    const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
 
-    return format && (format == sd_format_named("chrometrace") ||
-                      format == sd_format_named("json"));
+    return output && (output->prefers_timeline || output->of_timeline);
 }
 
 /* The capture goes once the file is made: what is not in that is lost. */
@@ -199,20 +210,19 @@ static int check_timeline(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
     const char *to = v[SD_RUN_OUTPUT].text;
-    const struct sd_output *output = to ? sd_output_for(to) : NULL;
+    const struct sd_output *output = to ? sd_output_for(to, SD_HOLDS_ANYTHING) : NULL;
 
-    if (!to || !has_timeline(c) || (output && output->what == SD_OUTPUT_CAPTURE))
+    if (!to || !has_timeline(c) || (output && !output->write))
         return 0;
     if (!is_trace(to))
         return sd_fail(SD_EUSAGE,
-                       "%s would be without the timeline: -o trace.json, or -o "
-                       "NAME.sonde, of which `sonde convert` makes both",
+                       "%s cannot hold a timeline; use -o trace.json, or -o NAME.sonde "
+                       "and `sonde convert` for both",
                        to);
     if (v[OPT_BY].is_given)
-        return sd_fail(
-            SD_EUSAGE,
-            "--by is for tables, a trace has calls one by one: -o NAME.sonde, of which "
-            "`sonde report` and `sonde convert` make both");
+        return sd_fail(SD_EUSAGE,
+                       "--by has no effect on a trace; use -o NAME.sonde, then `sonde "
+                       "report` for the table and `sonde convert` for the trace");
     return 0;
 }
 
@@ -228,11 +238,10 @@ static int check_effects(const struct sd_command *c)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (v[others[i]].is_given)
             return sd_fail(SD_EUSAGE,
-                           "--%s says nothing of growth: leave out either it or "
-                           "--scaling",
+                           "--%s has no effect on growth; drop it or --scaling",
                            options[others[i]].name);
     if (v[OPT_REVERSE].number && !v[OPT_SORT].is_given)
-        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s exponent");
+        return sd_fail(SD_EUSAGE, "--reverse needs an order to reverse: -s exponent");
     return 0;
 }
 
@@ -245,9 +254,9 @@ static int check_scaling(const struct sd_command *c)
         return 0;
     if (to && makes_file(c, to) && !makes_growth(c, to))
         return sd_fail(SD_EUSAGE,
-                       "%s would be a pstats file, which has no growth: -o growth.svg, "
-                       "or -o NAME.sonde, of which `sonde report --scaling` and `sonde "
-                       "convert` make both",
+                       "%s would be a pstats file, which cannot hold growth; use -o "
+                       "growth.svg, or -o NAME.sonde, then `sonde report --scaling` "
+                       "and `sonde convert` for both",
                        to);
     return check_effects(c);
 }
@@ -288,48 +297,45 @@ static int look_for(const struct sd_option_value *v, struct looked_for *l)
 }
 
 /* Samples may be there, too, but they are not what this verb is asked about. */
-static struct sd_tables_wish data_wish(const struct sd_command *c,
-                                       const struct looked_for *l)
+static struct sd_view_request data_request(const struct sd_command *c,
+                                           const struct looked_for *l)
 {
     const struct sd_option_value *v = c->values;
-    const struct sd_traced_wish traced = traced_wish(c);
     bool has_callers = v[OPT_CALLERS].is_given, has_callees = v[OPT_CALLEES].is_given;
-    struct sd_tables_wish wish = {
-        .table = has_callers && has_callees ? "callers,callees"
+    struct sd_view_request request = {
+        .views = has_callers && has_callees ? "callers,callees"
                  : has_callers              ? "callers"
                  : has_callees              ? "callees"
                                             : NULL,
         .sort = v[OPT_SORT].is_given ? v[OPT_SORT].words : by_itself,
         .is_reversed = v[OPT_REVERSE].number != 0,
-        .samples = { .metric = "time", .is_mine = traced.choice.is_mine },
-        .by = traced.by,
-        .is_raw = traced.is_raw,
-        .is_cpu = traced.is_cpu,
+        .stacks = traced_request(c),
         .has_threads = v[OPT_PER_THREAD].number != 0,
         .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
         .match = l->calls_of ? &l->match_calls_of : NULL,
         .rows = l->rows ? &l->match_rows : NULL,
     };
 
-    sd_tables_read_rows(v[OPT_ROWS].text, &wish); /* checked before the start */
-    return wish;
+    request.stacks.choice.metric = "time";
+    sd_tables_read_rows(v[OPT_ROWS].text, &request); /* checked before the start */
+    return request;
 }
 
 /* How time grows with size, in the place of everything else. */
-static void wish_growth(const struct sd_command *c, struct sd_tables_wish *wish)
+static void request_growth(const struct sd_command *c, struct sd_view_request *request)
 {
     const struct sd_option_value *v = c->values;
 
-    wish->table = v[OPT_JSON].number ? "scaling,scaling_points" : "scaling";
-    wish->samples.metric = "cpu_time";
-    wish->has_sizes = true;
+    request->views = v[OPT_JSON].number ? "scaling,scaling_points" : "scaling";
+    request->stacks.choice.metric = "cpu_time";
+    request->stacks.has_sizes = true;
     if (!v[OPT_SORT].is_given)
-        wish->sort = NULL;
+        request->sort = NULL;
     if (v[OPT_JSON].number || v[OPT_CSV].number || v[SD_RUN_ALL].number)
         return;
-    wish->folds_imports = !v[OPT_MATCH].text;
+    request->folds_imports = !v[OPT_MATCH].text;
     if (!v[OPT_ROWS].text)
-        wish->limit = TEXT_ROWS;
+        request->limit = TEXT_ROWS;
 }
 
 /* Our own tables, not those of pstats? */
@@ -338,29 +344,29 @@ static bool is_data(const struct sd_command *c)
     return c->values[OPT_JSON].number || c->values[OPT_CSV].number || is_scaling(c);
 }
 
-static struct sd_tables_wish wish_of(const struct sd_command *c,
-                                     const struct looked_for *l)
+static struct sd_view_request request_of(const struct sd_command *c,
+                                         const struct looked_for *l)
 {
-    struct sd_tables_wish wish = data_wish(c, l);
+    struct sd_view_request request = data_request(c, l);
 
     if (is_scaling(c))
-        wish_growth(c, &wish);
-    return wish;
+        request_growth(c, &request);
+    return request;
 }
 
 static int check_columns(const struct sd_command *c)
 {
     const struct looked_for nothing = { 0 };
-    const struct sd_tables_wish wish = wish_of(c, &nothing);
+    const struct sd_view_request request = request_of(c, &nothing);
 
-    return sd_tables_check_order(&wish);
+    return sd_tables_check_order(&request);
 }
 
 /* Asked of no calls at all: what is typed wrong is known before the program starts. */
 static int check(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
-    struct sd_call_wish wish = call_wish(c);
+    struct sd_call_request request = call_request(c);
     bool has_columns = is_data(c);
     struct sd_call_stats none;
     struct sd_out nowhere;
@@ -369,21 +375,21 @@ static int check(const struct sd_command *c)
     if (v[SD_RUN_OUTPUT].text && strcmp(v[SD_RUN_OUTPUT].text, "-") == 0)
         return sd_fail(
             SD_EUSAGE,
-            "-o wants the name of a file; the table goes to stdout by itself");
+            "-o needs the name of a file; the table goes to stdout by itself");
     if (v[OPT_JSON].number && v[OPT_CSV].number)
         return sd_fail(SD_EUSAGE, "choose one of --csv and --json");
     if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > 12)
-        return sd_fail(SD_EUSAGE, "--digits goes from 1 to 12");
+        return sd_fail(SD_EUSAGE, "--digits must be from 1 to 12");
     rc = check_timeline(c);
     if (rc == 0)
         rc = check_scaling(c);
     if (rc < 0)
         return rc;
     if (has_columns)
-        wish.sort = by_itself; /* columns have words of their own */
+        request.sort = by_itself; /* columns have words of their own */
     sd_call_stats_init(&none);
     sd_out_to_memory(&nowhere);
-    rc = sd_call_tables(&none, &wish, &nowhere);
+    rc = sd_call_tables(&none, &request, &nowhere);
     sd_out_release(&nowhere);
     sd_call_stats_release(&none);
     return rc == 0 && has_columns ? check_columns(c) : rc;
@@ -399,9 +405,9 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
     int rc = capture && !file ? sd_no_memory() : look_for(c->values, &l);
 
     if (rc == 0) {
-        const struct sd_tables_wish wish = wish_of(c, &l);
+        const struct sd_view_request request = request_of(c, &l);
 
-        rc = sd_tables_of(p, &wish, &view);
+        rc = sd_tables_of(p, &request, &view);
     }
     if (rc == 0 && c->values[OPT_JSON].number)
         sd_tables_json(out, p, &view, &file, file ? 1 : 0);
@@ -420,27 +426,28 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
 static int print(const struct sd_command *c, const struct sd_profile *p,
                  const char *capture)
 {
-    const struct sd_traced_tables wish = {
-        .traced = traced_wish(c),
-        .calls = call_wish(c),
+    const struct sd_view_request r = {
+        .stacks = traced_request(c),
         .has_threads = c->values[OPT_PER_THREAD].number != 0,
     };
+    const struct sd_call_request request = call_request(c);
     struct sd_out out;
     int rc, flushed;
 
-    if (p->calls.n == 0) {
-        sd_say("calls recorded nothing");
+    if (!sd_profile_has(p, SD_CALLS)) {
+        sd_say("%s", why_no_calls(p));
         if (!c->values[OPT_JSON].number) /* who reads it wants an object */
             return 0;
     }
     sd_out_to_fd(&out, STDOUT_FILENO);
-    rc = is_data(c) ? put_data(c, p, capture, &out) : sd_traced_put(p, &wish, &out);
+    rc = is_data(c) ? put_data(c, p, capture, &out)
+                    : sd_call_counts_put(p, &r, &request, &out);
     flushed = sd_out_flush(&out);
     if (rc == 0 && flushed < 0 && out.err != EPIPE)
         rc = flushed;
     sd_out_release(&out);
     if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
-        sd_traced_say(p, &wish.traced);
+        sd_call_counts_remark(p, &r.stacks, &sd_said_remarks);
     return rc;
 }
 
@@ -461,11 +468,10 @@ static int put_growth(const struct sd_command *c, const struct sd_profile *p,
     int rc = look_for(c->values, &l);
 
     if (rc == 0) {
-        const struct sd_tables_wish wish = wish_of(c, &l);
-        const struct sd_traced_wish traced = sd_tables_scaling_wish(p, &wish);
-        const struct sd_growth_wish growth = { wish.rows, PICTURE_WIDTH };
+        const struct sd_view_request request = request_of(c, &l);
 
-        rc = sd_export_growth(p, &traced, &growth, to, out);
+        rc = sd_growth_write(p, &request, to,
+                             (struct sd_picture_size){ PICTURE_WIDTH, 0 }, out);
     }
     release(&l);
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lines: runs a program, counts and times the lines of chosen functions, and prints
- * them as line_profiler or memory_profiler does. */
+/* verb_lines: the verb `lines`: runs a program, counts and times the lines of chosen
+ * functions, and prints them as line_profiler or memory_profiler does. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,14 +9,15 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/export.h"
+#include "cli/read/export.h"
+#include "cli/read/command_captures.h"
 #include "cli/record/hot_functions.h"
-#include "cli/lined.h"
-#include "cli/load.h"
 #include "cli/record/verb_run.h"
 #include "cli/say.h"
 #include "collect/lines/choice.h"
 #include "collect/lines/options.h"
+#include "outputs/line_listing.h"
+#include "outputs/outputs.h"
 
 extern const struct sd_collector_about sd_about_lines;
 
@@ -51,7 +52,8 @@ static const struct sd_option options[] = {
                   "FILE" },
     [OPT_MOST] = { "most", SD_NUMBER, "10", "how many of them", 0, "N" },
     [OPT_UNIT] = { "unit", SD_TEXT, "1e-9",
-                   "of times, in seconds: 1e-6 shows microseconds", 'u', "SECONDS" },
+                   "unit of times, in seconds: 1e-6 shows microseconds", 'u',
+                   "SECONDS" },
     [OPT_SKIP_ZERO] = { "skip-zero", SD_FLAG, NULL,
                         "leave out functions that never ran", 'z', NULL },
     [OPT_SORT] = { "sort", SD_FLAG, NULL, "the slowest function last", 't', NULL },
@@ -63,10 +65,10 @@ static const struct sd_option options[] = {
                        0, NULL },
     [OPT_HOTTEST] = { "hottest", SD_FLAG, NULL,
                       "the hottest lines of all functions in one list", 0, NULL },
-    [OPT_ROWS] = { "rows", SD_NUMBER, "20", "of the hottest at most N; 0 is all", 'n',
-                   "N" },
+    [OPT_ROWS] = { "rows", SD_NUMBER, "20", "with --hottest: at most N lines; 0 is all",
+                   'n', "N" },
     [OPT_RAW] = { "raw", SD_FLAG, NULL,
-                  "times as measured, with the cost of telling of lines in them", 0,
+                  "times as measured, with the cost of counting lines in them", 0,
                   NULL },
     [OPT_PRECISION] = { "precision", SD_NUMBER, "3",
                         "digits of memory behind the point", 0, "N" },
@@ -79,16 +81,16 @@ static bool has_memory(const struct sd_command *c)
     return sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_MEMORY].number != 0;
 }
 
-static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
+static int request_of(const struct sd_command *c, struct sd_line_list_request *w)
 {
     const struct sd_option_value *v = c->values;
 
-    *w = (struct sd_lined_wish){
-        .layout = v[OPT_HOTTEST].number    ? SD_LINED_HOTTEST
-                  : v[OPT_COMBINED].number ? SD_LINED_COMBINED
-                  : has_memory(c)          ? SD_LINED_MEMORY
-                                           : SD_LINED_TIME,
-        .form = v[OPT_JSON].number ? SD_LINE_JSON : SD_LINE_TEXT,
+    *w = (struct sd_line_list_request){
+        .layout = v[OPT_HOTTEST].number    ? SD_LINE_LIST_HOTTEST
+                  : v[OPT_COMBINED].number ? SD_LINE_LIST_COMBINED
+                  : has_memory(c)          ? SD_LINE_LIST_MEMORY
+                                           : SD_LINE_LIST_TIME,
+        .form = v[OPT_JSON].number ? SD_TABLE_JSON : SD_TABLE_TEXT,
         .style = sd_style_for(c, STDOUT_FILENO),
         .rows = v[OPT_ROWS].number,
         .is_raw = v[OPT_RAW].number != 0,
@@ -98,24 +100,22 @@ static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
         .precision = (unsigned)v[OPT_PRECISION].number,
         .words = c->words,
         .n_words = c->n_words,
+        .remarks = &sd_said_remarks,
     };
-    return sd_lined_unit(v[OPT_UNIT].text, &w->unit_s);
+    return sd_line_list_unit(v[OPT_UNIT].text, &w->unit_s);
 }
 
 /* Is it a file of what would be on stdout? */
-static bool form_of(const char *to, enum sd_line_form *form)
+static bool form_of(const char *to, enum sd_table_form *form)
 {
-    const struct sd_output *output = sd_output_for(to);
-    const char *suffix = output ? output->suffix : "";
+    const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
 
-    *form = strcmp(suffix, ".csv") == 0    ? SD_LINE_CSV
-            : strcmp(suffix, ".json") == 0 ? SD_LINE_JSON
-                                           : SD_LINE_TEXT;
-    return *form != SD_LINE_TEXT || strcmp(suffix, ".txt") == 0;
+    *form = output ? output->form : SD_TABLE_TEXT;
+    return output && output->has_tables;
 }
 
 /* What would be ignored is refused. */
-static int check_meant(const struct sd_command *c, const struct sd_lined_wish *w)
+static int check_meant(const struct sd_command *c, const struct sd_line_list_request *w)
 {
     const struct sd_option_value *v = c->values;
     const char *word = v[OPT_SUMMARIZE].number ? "--summarize"
@@ -123,38 +123,39 @@ static int check_meant(const struct sd_command *c, const struct sd_lined_wish *w
                        : v[OPT_UNIT].is_given  ? "--unit"
                                                : NULL;
 
-    if (w->layout != SD_LINED_TIME && word)
+    if (w->layout != SD_LINE_LIST_TIME && word)
         return sd_fail(SD_EUSAGE,
-                       "%s is of the tables of time alone, without --memory, "
-                       "--combined and --hottest",
+                       "%s cannot be combined with --memory, --combined or --hottest",
                        word);
-    if (v[OPT_ROWS].is_given && w->layout != SD_LINED_HOTTEST && !v[SD_RUN_OUTPUT].text)
-        return sd_fail(SD_EUSAGE, "-n is the number of the hottest lines: --hottest");
+    if (v[OPT_ROWS].is_given && w->layout != SD_LINE_LIST_HOTTEST &&
+        !v[SD_RUN_OUTPUT].text)
+        return sd_fail(SD_EUSAGE, "-n needs --hottest");
     return 0;
 }
 
 static int check(const struct sd_command *c)
 {
     const char *to = c->values[SD_RUN_OUTPUT].text;
-    struct sd_lined_wish wish;
-    enum sd_line_form form;
+    struct sd_line_list_request request;
+    enum sd_table_form form;
 
     if (c->values[OPT_PRECISION].number > 12)
-        return sd_fail(SD_EUSAGE, "--precision goes from 0 to 12");
+        return sd_fail(SD_EUSAGE, "--precision must be from 0 to 12");
     if (c->values[OPT_MOST].is_given && !c->values[OPT_HOT].text)
         return sd_fail(SD_EUSAGE, "--most needs a capture: --hot FILE");
     if (c->values[OPT_COMBINED].number && c->values[OPT_HOTTEST].number)
         return sd_fail(SD_EUSAGE, "choose one of --combined and --hottest");
-    if (c->values[OPT_JSON].number && to && form_of(to, &form) && form != SD_LINE_JSON)
-        return sd_fail(SD_EUSAGE, "--json and -o %s: JSON goes into a .json file", to);
-    if (wish_of(c, &wish) < 0)
+    if (c->values[OPT_JSON].number && to && form_of(to, &form) && form != SD_TABLE_JSON)
+        return sd_fail(SD_EUSAGE, "--json cannot be written to %s; use -o NAME.json",
+                       to);
+    if (request_of(c, &request) < 0)
         return SD_EUSAGE;
-    return check_meant(c, &wish);
+    return check_meant(c, &request);
 }
 
 static bool makes_file(const struct sd_command *c, const char *to)
 {
-    enum sd_line_form form;
+    enum sd_table_form form;
 
     (void)c;
     return form_of(to, &form);
@@ -189,10 +190,10 @@ static const char *after_dot(const char *text)
  * no classes of methods, so that only files can be told from each other. */
 static bool may_mean(const struct sd_line_choice *one, const struct sd_site *s)
 {
-    struct sd_line_named named = { .file = s->file,
-                                   .module = "__main__",
-                                   .name = s->label ? s->label : s->name,
-                                   .first = s->line };
+    struct sd_line_subject named = { .file = s->file,
+                                     .module = "__main__",
+                                     .name = s->label ? s->label : s->name,
+                                     .first = s->line };
     bool is_file = !strchr(one->text, ':') && sd_line_choice_is_file(one->text);
     char module[PATH_MAX];
 
@@ -207,9 +208,10 @@ static bool may_mean(const struct sd_line_choice *one, const struct sd_site *s)
 
 static bool is_met(const struct sd_line_choice *one, const struct sd_profile *p)
 {
-    const struct sd_line_total *all = p->lines.items;
+    const struct sd_line_totals *lines = &p->evidence[SD_LINES].lines;
+    const struct sd_line_total *all = lines->items;
 
-    for (size_t i = 0; i < p->lines.n; i++)
+    for (size_t i = 0; i < lines->n; i++)
         if ((i == 0 || all[i].site != all[i - 1].site) &&
             may_mean(one, &p->sites[all[i].site]))
             return true;
@@ -239,15 +241,15 @@ static void say_unmet(const struct sd_command *c, const struct sd_profile *p)
 /* False: there is nothing to print, and it is said why. */
 static bool has_lines(const struct sd_command *c, const struct sd_profile *p)
 {
-    if (p->lines.n == 0 && p->health.lost_events > 0)
-        sd_say("no line was counted: what was recorded could not be kept");
-    else if (p->lines.n == 0)
+    if (!sd_profile_has(p, SD_LINES) && p->health.lost_events > 0)
+        sd_say("no lines can be shown: the recorded events were lost");
+    else if (!sd_profile_has(p, SD_LINES))
         sd_say("no line was counted: no function was chosen, or none of them ran; put "
                "@profile before one, or name some with --only "
                "'func,Class.method,src/*.py'");
     else
         say_unmet(c, p);
-    return p->lines.n > 0;
+    return sd_profile_has(p, SD_LINES);
 }
 
 /* The file is made in any case, empty where nothing was counted: who reads it then
@@ -256,31 +258,32 @@ static int make_file(const struct sd_command *c, const struct sd_profile *p,
                      const char *to, enum sd_create_flags create)
 {
     struct sd_export_file file;
-    struct sd_lined_wish wish;
+    struct sd_line_list_request request;
     int rc;
 
     has_lines(c, p);
-    wish_of(c, &wish); /* checked before the start */
-    form_of(to, &wish.form);
-    wish.style = (struct sd_text_style){ 0 };
-    wish.rows = c->values[OPT_ROWS].is_given ? wish.rows : 0;
+    request_of(c, &request); /* checked before the start */
+    form_of(to, &request.form);
+    request.style = (struct sd_text_style){ 0 };
+    request.rows = c->values[OPT_ROWS].is_given ? request.rows : 0;
     rc = sd_export_open(&file, to, create);
-    return rc < 0 ? rc : sd_export_close(&file, sd_lined_put(p, &wish, &file.out));
+    return rc < 0 ? rc
+                  : sd_export_close(&file, sd_line_list_put(p, &request, &file.out));
 }
 
 static int put_report(const struct sd_command *c, const struct sd_profile *p,
                       const char *capture)
 {
-    struct sd_lined_wish wish;
+    struct sd_line_list_request request;
     struct sd_out out;
     int rc;
 
     (void)capture;
     if (!has_lines(c, p))
         return 0;
-    wish_of(c, &wish); /* checked before the start */
+    request_of(c, &request); /* checked before the start */
     sd_out_to_fd(&out, STDOUT_FILENO);
-    rc = sd_lined_put(p, &wish, &out);
+    rc = sd_line_list_put(p, &request, &out);
     if (rc < 0)
         sd_say("%s", sd_fail_text());
     if (sd_out_flush(&out) < 0 && out.err != EPIPE)
@@ -300,7 +303,7 @@ static int find_hot(const struct sd_command *c, struct sd_buf *only)
         sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_ONLY].text;
     struct sd_profile *p = NULL;
     int rc = c->values[OPT_MOST].number == 0
-                 ? sd_fail(SD_EUSAGE, "--most wants at least one function")
+                 ? sd_fail(SD_EUSAGE, "--most must be at least 1")
                  : sd_load_one(c, file, &p);
 
     if (rc == 0 && named)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* record: samples a program, running already or started for it, into a file.
+/* verb_record: the verb `record`: samples a program, running or started by it, into a
+ * file.
  *
  * What py-spy's `record` does, in its words.  Whatever ends the recording (the program,
  * the time, Control-C), what was recorded is kept; the status is 1 only when there is
@@ -13,22 +14,23 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/idle_samples.h"
+#include "cli/path.h"
+#include "cli/read/export.h"
+#include "cli/read/command_captures.h"
 #include "cli/record/attach.h"
 #include "cli/record/environment.h"
-#include "cli/export.h"
-#include "cli/facts.h"
+#include "cli/record/facts.h"
 #include "cli/record/interpreter.h"
 #include "cli/record/launch.h"
-#include "cli/load.h"
-#include "cli/losses.h"
 #include "cli/record/package.h"
-#include "cli/path.h"
 #include "cli/record/record_request.h"
 #include "cli/record/recording.h"
-#include "cli/say.h"
 #include "cli/record/summary.h"
 #include "cli/record/program.h"
 #include "cli/record/process_watch.h"
+#include "cli/say.h"
+#include "outputs/remarks.h"
 #include "process/stat.h"
 
 #define TICK_NS 200000000u     /* between two looks at how far it has come */
@@ -39,11 +41,11 @@ extern const struct sd_collector_about sd_about_sample;
 
 struct record {
     struct sd_command command; /* ours, with what it speaks for sample */
-    struct sd_record_wish wish;
+    struct sd_record_request request;
     struct sd_recording recording;
-    struct sd_target target; /* of a pid: its command line */
+    struct sd_program target; /* of a pid: its command line */
     struct sd_child child;
-    struct sd_watch watch;
+    struct sd_process_watch watch;
     uint64_t started_ns, ended_ns;
 };
 
@@ -78,11 +80,11 @@ static int check_python(const struct record *r)
 {
     struct sd_sampler_options options = { .skips_children = true };
     struct sd_sampler *sampler = NULL;
-    int rc = sd_attach_open(&sampler, r->wish.pid, &options);
+    int rc = sd_attach_open(&sampler, r->request.pid, &options);
 
     sd_sampler_free(sampler, NULL);
     if (rc == SD_EABSENT && r->command.values[SD_RECORD_SUBPROCESSES].number) {
-        sd_say("%s; its children are waited for", sd_fail_text());
+        sd_say("%s; sonde waits for its child processes", sd_fail_text());
         rc = 0;
     }
     return rc;
@@ -91,8 +93,8 @@ static int check_python(const struct record *r)
 static void say_stopped(const struct sd_process_stat *st, pid_t pid)
 {
     if (st->state == 'T' || st->state == 't')
-        sd_say("process %d (%s) is stopped: it is shown as it stands; kill -CONT %d "
-               "lets it run on",
+        sd_say("process %d (%s) is stopped, so every sample will show the same stacks; "
+               "kill -CONT %d resumes it",
                (int)pid, st->name, (int)pid);
 }
 
@@ -100,14 +102,14 @@ static int find_process(struct record *r)
 {
     struct sd_arena *a = &r->recording.arena;
     struct sd_process_stat st = { .name = "" };
-    pid_t pid = r->wish.pid;
+    pid_t pid = r->request.pid;
     int rc = sd_watch_begin(&r->watch, pid);
 
     if (rc == 0)
         rc = check_python(r);
     if (rc < 0)
         return rc;
-    if (sd_chosen_needs_inside(&r->recording.chosen))
+    if (sd_collector_set_needs_inside(&r->recording.chosen))
         return sd_fail(
             SD_EUSAGE,
             "--pid looks from outside: collectors that work inside a program "
@@ -136,7 +138,7 @@ static void draw(const struct record *r)
     n = snprintf(line, sizeof line,
                  "\r\033[Ksonde: %s samples of process %d in %s; Control-C ends it",
                  sd_text_count(samples, (int64_t)sd_recording_n_samples(&r->recording)),
-                 (int)r->wish.pid, sd_text_duration(time, (int64_t)for_ns));
+                 (int)r->request.pid, sd_text_duration(time, (int64_t)for_ns));
     written = write(STDERR_FILENO, line, (size_t)n);
     (void)written;
 }
@@ -152,8 +154,8 @@ static void erase(void)
 
 static void wait_beside(struct record *r)
 {
-    if (r->wish.duration_ns)
-        r->watch.until_ns = r->started_ns + r->wish.duration_ns;
+    if (r->request.duration_ns)
+        r->watch.until_ns = r->started_ns + r->request.duration_ns;
     while (sd_watch_wait(&r->watch, is_drawn(r) ? TICK_NS : LONG_NS) ==
            SD_WATCH_GOES_ON)
         if (is_drawn(r))
@@ -166,12 +168,15 @@ static void wait_beside(struct record *r)
 static void put_time(struct record *r)
 {
     struct sd_log *log = sd_writer_log(r->recording.writer);
-    char text[32];
+    char started[32], wall[32];
 
-    snprintf(text, sizeof text, "%llu",
+    snprintf(started, sizeof started, "%llu", (unsigned long long)r->started_ns);
+    snprintf(wall, sizeof wall, "%llu",
              (unsigned long long)(r->ended_ns - r->started_ns));
-    if (log)
-        sd_log_meta(log, "run.wall_ns", text);
+    if (!log)
+        return;
+    sd_log_meta(log, "run.started_ns", started);
+    sd_log_meta(log, "run.wall_ns", wall);
 }
 
 static int record_process(struct record *r)
@@ -181,7 +186,7 @@ static int record_process(struct record *r)
 
     r->started_ns = sd_clock_ns();
     if (rc == 0)
-        rc = sd_recording_watch(rec, r->wish.pid);
+        rc = sd_recording_watch(rec, r->request.pid);
     if (rc < 0)
         return rc;
     wait_beside(r);
@@ -207,9 +212,9 @@ static int find_program(struct record *r)
             return sd_no_memory();
         words[0] = (char[]){ "--" };
         memcpy(words + 1, c->words, (size_t)n * sizeof *words);
-        return sd_target_read(a, n + 1, words, NULL, &r->target);
+        return sd_program_read(a, n + 1, words, NULL, &r->target);
     }
-    return sd_target_read(a, n, words, c->values[SD_RECORD_PYTHON].text, &r->target);
+    return sd_program_read(a, n, words, c->values[SD_RECORD_PYTHON].text, &r->target);
 }
 
 /* Untouched, unless a collector is to work inside. */
@@ -221,10 +226,10 @@ static char **environment(struct record *r)
     struct sd_buf inside = { 0 };
     char **result = NULL;
 
-    if (!sd_chosen_needs_inside(&rec->chosen))
+    if (!sd_collector_set_needs_inside(&rec->chosen))
         return theirs;
     package = sd_package_find(&rec->arena);
-    sd_chosen_inside(&rec->chosen, &inside);
+    sd_collector_set_inside(&rec->chosen, &inside);
     if (!inside.bad)
         result = sd_environment_for(
             &rec->arena, theirs, sd_capture_live_dir(rec->capture),
@@ -238,11 +243,11 @@ static char **environment(struct record *r)
  * was started for nothing else. */
 static void follow_program(struct record *r)
 {
-    uint64_t ns = r->wish.duration_ns;
+    uint64_t ns = r->request.duration_ns;
     uint64_t until = ns ? r->child.started_ns + ns : UINT64_MAX;
 
     if (sd_launch_wait_until(&r->child, until)) {
-        sd_chosen_at_end(&r->recording.chosen);
+        sd_collector_set_at_end(&r->recording.chosen);
         sd_launch_reap(&r->child);
         sd_recording_stop(&r->recording);
         return;
@@ -263,7 +268,8 @@ static int record_program(struct record *r)
     follow_program(r);
     log = sd_writer_log(rec->writer);
     if (log)
-        sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid));
+        sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid),
+                           sd_capture_cpu_ns(rec->capture));
     sd_recording_finish(rec, r->child.status);
     sd_launch_done(&r->child);
     return 0;
@@ -285,13 +291,14 @@ static void say_why_none(const struct record *r)
     if (rec->sampled.counts.processes)
         sd_say("no samples: the program ended before the first one, or none of its "
                "threads did what was asked for");
+    else if (!r->request.pid && r->target.is_python && sd_launch_was_short(&r->child))
+        sd_say("no samples: the program ended before the first one");
     else if (r->command.values[SD_RECORD_SUBPROCESSES].number)
-        sd_say("no samples: no Python was seen to run");
+        sd_say("no samples: no running Python was found");
     else
-        sd_say(
-            "no samples: no Python was seen to run in %s itself; --subprocesses looks "
-            "at the processes it starts, too",
-            r->target.argv[0] ? r->target.argv[0] : r->target.name);
+        sd_say("no samples: no running Python was found in %s itself; --subprocesses "
+               "also looks at the processes it starts",
+               r->target.argv[0] ? r->target.argv[0] : r->target.name);
 }
 
 /* The file is read back only where it can hold less than was taken. */
@@ -303,24 +310,37 @@ static void settle(const struct record *r, struct sd_sample_account *out)
     if (rec->has_lost)
         sd_load_back(&r->command, rec->naming.capture, &p);
     if (p)
-        sd_losses_say(NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
+        sd_remark_losses(&sd_said_remarks, NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
     sd_summary_account(rec, p, out);
     sd_profile_free(p);
+}
+
+/* py-spy is content when threads were seen and none did what was asked for: with --gil
+ * a sleeping program has no samples. */
+static bool is_content(const struct record *r)
+{
+    return r->command.is_pyspy && r->recording.sampled.counts.processes;
 }
 
 static int export(const struct record *r)
 {
     const struct sd_naming *names = &r->recording.naming;
     unsigned unsaid = r->recording.has_lost ? 0 : SD_LOSSES_ALL; /* said: settle */
-    int rc = sd_export(&r->command, names->capture, names->export, r->wish.format,
-                       &r->wish.style, r->recording.create, unsaid);
+    int rc = sd_export(&r->command,
+                       &(struct sd_export_request){
+                           .choice = { &sd_input_capture, names->capture, names->export,
+                                       r->request.format, is_content(r) },
+                           .style = &r->request.style,
+                           .create = r->recording.create,
+                           .losses = unsaid,
+                       });
 
     if (rc < 0) {
-        sd_say("%s; the capture is kept: %s", sd_fail_text(), names->capture);
+        sd_recording_say_kept(&r->recording);
         return rc;
     }
     if (!r->command.values[SD_RECORD_CAPTURE].text)
-        unlink(names->capture);
+        sd_recording_discard(&r->recording);
     return 0;
 }
 
@@ -343,15 +363,15 @@ static int show(const struct record *r)
         else
             sd_summary_wrote(rec->naming.capture, has_none ? "info" : "view");
     }
+    if (!rec->naming.export && account.samples && account.idle == account.samples)
+        sd_idle_samples_say_counted(&r->command, account.samples, rec->naming.capture);
     if (!is_quiet) {
         sd_summary_say_causes(rec, &account, "--consistency");
         sd_summary_say_account(&account);
     }
-    /* py-spy is content when threads were seen and none did what was asked for: with
-     * --gil a sleeping program has no samples. */
-    if (r->command.is_pyspy && rec->sampled.counts.processes)
-        has_none = false;
-    return rc < 0 || has_none ? 1 : 0;
+    if (is_content(r))
+        return rc < 0 ? 1 : 0;
+    return rc < 0 || account.samples == 0 ? 1 : 0;
 }
 
 /* --- The verb */
@@ -360,19 +380,22 @@ static int prepare(struct record *r)
 {
     struct sd_recording *rec = &r->recording;
     const struct sd_option_value *v = r->command.values;
-    int rc = sd_record_wish_read(&rec->arena, &r->command, &r->wish);
+    int rc = sd_record_request_read(&rec->arena, &r->command, &r->request);
 
-    r->command.spoken = r->wish.spoken;
+    r->command.spoken = r->request.spoken;
     rec->command = &r->command;
     rec->create = v[SD_RECORD_FORCE].number || r->command.is_pyspy ? SD_CREATE_OVER
                                                                    : SD_CREATE_NEW;
     if (rc == 0)
-        rc = sd_chosen_read(&r->command, r->wish.with, &rec->chosen);
+        rc = sd_collector_set_read(&r->command, r->request.with, &rec->chosen);
     if (rc == 0)
-        rc = r->wish.pid ? find_process(r) : find_program(r);
+        rc = r->request.pid ? find_process(r) : find_program(r);
     if (rc == 0)
-        rc = sd_record_wish_names(&rec->arena, &r->command, &r->wish, r->target.name,
-                                  rec->create, &rec->naming);
+        rc = sd_record_request_names(&rec->arena, &r->command, &r->request,
+                                     r->target.name, rec->create, &rec->naming);
+    if (rc == 0 && rec->naming.export)
+        rc = sd_collector_set_check_export(&rec->chosen, rec->naming.export,
+                                           r->request.format);
     if (rc == 0)
         rc = sd_recording_create(rec, r->target.name, v[SD_RECORD_SYNC].text);
     return rc;
@@ -384,14 +407,14 @@ static int run(const struct sd_command *c)
     int rc = prepare(&r), status;
 
     if (rc == 0)
-        rc = r.wish.pid ? record_process(&r) : record_program(&r);
+        rc = r.request.pid ? record_process(&r) : record_program(&r);
     if (rc < 0) {
         status = sd_say_failure(rc);
         sd_recording_abandon(&r.recording);
     } else {
         status = show(&r);
     }
-    if (r.wish.pid)
+    if (r.request.pid)
         sd_watch_end(&r.watch);
     sd_arena_release(&r.recording.arena);
     return status;

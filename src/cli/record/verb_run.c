@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run: starts a program, records it, and says in the end what it took.
+/* verb_run: the verb `run`: starts a program, records it, and prints a summary at the
+ * end.
  *
  * Everything that can be refused is refused before the program starts.  From then on
  * the program is in charge: whatever happens to the recording, the exit status is the
@@ -11,29 +12,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/clock.h"
+#include "cli/idle_samples.h"
+#include "cli/path.h"
+#include "cli/read/export.h"
+#include "cli/read/command_captures.h"
 #include "cli/record/compiled_modules.h"
 #include "cli/record/environment.h"
-#include "cli/export.h"
-#include "cli/facts.h"
+#include "cli/record/facts.h"
 #include "cli/record/interpreter.h"
 #include "cli/record/launch.h"
-#include "cli/load.h"
-#include "cli/losses.h"
 #include "cli/record/package.h"
-#include "cli/path.h"
 #include "cli/record/recording.h"
+#include "cli/record/summary.h"
+#include "cli/record/program.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
-#include "cli/record/summary.h"
-#include "cli/tables.h"
-#include "cli/record/program.h"
+#include "outputs/outputs.h"
+#include "outputs/remarks.h"
+#include "outputs/tables.h"
 #include "process/heirs.h"
 
 /* For so long the program's processes may take to end after it. */
-enum { SURVIVORS_STEP_NS = 5 * 1000 * 1000, SURVIVORS_STEPS = 40 };
+enum {
+    SURVIVORS_STEP_NS = 5 * 1000 * 1000,
+    SURVIVORS_STEPS = 40,
+};
 
 /* Between two looks at the modules that the program has loaded. */
 #define FIRST_LOOK_NS UINT64_C(250000000)
@@ -57,7 +63,7 @@ static const struct sd_option options[] = {
 struct run {
     const struct sd_run_manner *manner; /* or NULL */
     struct sd_recording recording;
-    struct sd_target target;
+    struct sd_program target;
     const char *package; /* or NULL */
     struct sd_child child;
 };
@@ -66,10 +72,14 @@ static int choose_name(struct run *r)
 {
     struct sd_recording *rec = &r->recording;
     const char *to = rec->command->values[SD_RUN_OUTPUT].text;
+    int rc;
 
     if (to && r->manner && r->manner->makes(rec->command, to))
         return sd_naming_beside(&rec->arena, to, rec->create, &rec->naming);
-    return sd_naming_choose(&rec->arena, to, r->target.name, rec->create, &rec->naming);
+    rc = sd_naming_choose(&rec->arena, to, r->target.name, rec->create, &rec->naming);
+    return rc == 0 && rec->naming.export
+               ? sd_collector_set_check_export(&rec->chosen, to, NULL)
+               : rc;
 }
 
 /* All that can be refused. */
@@ -77,7 +87,7 @@ static int prepare(struct run *r)
 {
     struct sd_recording *rec = &r->recording;
     const struct sd_option_value *v = rec->command->values;
-    int rc = sd_chosen_read(rec->command, v[SD_RUN_WITH].text, &rec->chosen);
+    int rc = sd_collector_set_read(rec->command, v[SD_RUN_WITH].text, &rec->chosen);
 
     if (rc == 0 && rec->command->n_words == 0)
         rc = sd_fail(SD_EUSAGE,
@@ -86,15 +96,15 @@ static int prepare(struct run *r)
     if (rc == 0 && r->manner && r->manner->check)
         rc = r->manner->check(rec->command);
     if (rc == 0)
-        rc = sd_target_read(&rec->arena, rec->command->n_words, rec->command->words,
-                            v[SD_RUN_PYTHON].text, &r->target);
+        rc = sd_program_read(&rec->arena, rec->command->n_words, rec->command->words,
+                             v[SD_RUN_PYTHON].text, &r->target);
     if (rc < 0)
         return rc;
     rec->create = v[SD_RUN_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
     r->package = sd_package_find(&rec->arena);
     rc = choose_name(r);
-    if (rc == 0 && rec->chosen.is_named && sd_chosen_needs_inside(&rec->chosen) &&
-        r->target.is_python)
+    if (rc == 0 && rec->chosen.is_named &&
+        sd_collector_set_needs_inside(&rec->chosen) && r->target.is_python)
         rc = sd_interpreter_fits(&rec->arena, r->target.path, r->package);
     if (rc == 0)
         rc = sd_recording_create(rec, r->target.name, v[SD_RUN_SYNC].text);
@@ -110,7 +120,7 @@ static char **environment(struct run *r)
     struct sd_buf inside = { 0 };
     char **result;
 
-    sd_chosen_inside(&rec->chosen, &inside);
+    sd_collector_set_inside(&rec->chosen, &inside);
     result = sd_environment_for(&rec->arena, theirs, sd_capture_live_dir(rec->capture),
                                 sd_buf_string(&inside), bootstrap);
     if (inside.bad)
@@ -161,7 +171,7 @@ static void wait_and_look(struct run *r, struct sd_compiled_modules *compiled)
 {
     uint64_t pause_ns = FIRST_LOOK_NS;
 
-    if (!sd_chosen_sampler(&r->recording.chosen)) {
+    if (!sd_collector_set_sampler(&r->recording.chosen)) {
         sd_launch_wait(&r->child);
         return;
     }
@@ -191,12 +201,13 @@ static void follow(struct run *r)
     struct sd_log *log;
 
     wait_and_look(r, &compiled);
-    sd_chosen_at_end(&rec->chosen);
+    sd_collector_set_at_end(&rec->chosen);
     sd_launch_reap(&r->child);
     sd_recording_stop(rec);
     log = sd_writer_log(rec->writer);
     if (log)
-        sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid));
+        sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid),
+                           sd_capture_cpu_ns(rec->capture));
     if (log)
         put_compiled(log, &compiled);
     sd_recording_finish(rec, r->child.status);
@@ -212,7 +223,7 @@ static void say_absence(struct run *r)
     if (rec->n_joined > 0)
         return;
     if (!r->target.is_python) {
-        if (rec->chosen.is_named && sd_chosen_needs_inside(&rec->chosen))
+        if (rec->chosen.is_named && sd_collector_set_needs_inside(&rec->chosen))
             sd_say("nothing inside %s took part in the recording: no Python in it read "
                    "PYTHONPATH (frozen programs ignore it); to sample it from outside: "
                    "sonde run -- %s",
@@ -238,10 +249,11 @@ static void say_unsampled(const struct run *r)
         return;
     if (!rec->chosen.is_named && sd_loudness_of(rec->command) == SD_QUIET)
         return;
-    if (rec->sampled.counts.processes)
+    if (rec->sampled.counts.processes ||
+        (r->target.is_python && sd_launch_was_short(&r->child)))
         sd_say("no samples: the program ended before the first one");
     else
-        sd_say("no samples: no Python was seen to run in %s", r->target.argv[0]);
+        sd_say("no samples: no running Python was found in %s", r->target.argv[0]);
 }
 
 /* The verbs that have their own manner have their own tables. */
@@ -253,16 +265,16 @@ static bool folds_imports(const struct sd_command *c)
 /* A collector's verb prints its table where data goes; it is the run's answer. */
 static void put_report(const struct sd_command *c, const struct sd_profile *p)
 {
-    const struct sd_tables_wish wish = { .limit = 20,
-                                         .is_short = true,
-                                         .is_for_eyes = true,
-                                         .folds_imports = folds_imports(c) };
+    const struct sd_view_request request = { .limit = 20,
+                                             .is_short = true,
+                                             .is_for_eyes = true,
+                                             .folds_imports = folds_imports(c) };
     struct sd_text_style style = sd_style_for(c, STDOUT_FILENO);
     struct sd_view v = { 0 };
     struct sd_out out;
 
     sd_out_to_fd(&out, STDOUT_FILENO);
-    if (sd_tables_of(p, &wish, &v) < 0)
+    if (sd_tables_of(p, &request, &v) < 0)
         sd_say("%s", sd_fail_text());
     else if (v.n_tables == 0)
         sd_say("%s recorded nothing", c->verb->name);
@@ -277,9 +289,10 @@ static int make_export(const struct run *r, const struct sd_profile *p)
 {
     const struct sd_recording *rec = &r->recording;
     const char *to = rec->naming.export;
+    const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
     struct sd_stack_style style = {
         .has_all_paths = rec->command->values[SD_RUN_ALL].number != 0,
-        .is_by_function = sd_path_has_suffix(to, ".svg"), /* a flame graph's */
+        .is_by_function = output && output->shows_functions,
     };
     bool has_style = style.has_all_paths;
 
@@ -287,8 +300,13 @@ static int make_export(const struct run *r, const struct sd_profile *p)
         return r->manner->make(rec->command, p, to, rec->create);
     if (r->manner && r->manner->style)
         has_style |= r->manner->style(rec->command, &style);
-    return sd_export(rec->command, rec->naming.capture, to, NULL,
-                     has_style ? &style : NULL, rec->create, 0);
+    return sd_export(rec->command, &(struct sd_export_request){
+                                       .choice = { .input = &sd_input_capture,
+                                                   .from = rec->naming.capture,
+                                                   .to = to },
+                                       .style = has_style ? &style : NULL,
+                                       .create = rec->create,
+                                   });
 }
 
 static void export(const struct run *r, const struct sd_profile *p)
@@ -299,11 +317,11 @@ static void export(const struct run *r, const struct sd_profile *p)
     bool is_whole = rc == 0 && rec->n_running == 0;
 
     if (rc < 0) {
-        sd_say("%s; the capture is kept: %s", sd_fail_text(), rec->naming.capture);
+        sd_recording_say_kept(rec);
         return;
     }
     if (is_whole)
-        unlink(rec->naming.capture);
+        sd_recording_discard(rec);
     if (sd_loudness_of(rec->command) == SD_QUIET)
         return;
     sd_summary_wrote_export(rec->naming.export);
@@ -324,7 +342,7 @@ static void show(struct run *r)
         sd_say("the capture cannot be read back: %s", sd_fail_text());
         return;
     }
-    sd_losses_say(NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
+    sd_remark_losses(&sd_said_remarks, NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
     if (sd_summary_refusals(p) == 0 && rec->has_sampled)
         say_unsampled(r);
     if (!is_quiet)
@@ -333,13 +351,15 @@ static void show(struct run *r)
         r->manner->put_report(c, p, rec->naming.export ? NULL : rec->naming.capture);
     else if (!r->manner && c->verb->collector)
         put_report(c, p);
-    verb = p->samples.n || p->calls.n || p->n_series
+    verb = sd_profile_has_stacks(p) || p->n_series
                ? "view"
                : "report"; /* no picture of nothing */
     if (rec->naming.export)
         export(r, p);
     else if (!is_quiet)
         sd_summary_wrote(rec->naming.capture, verb);
+    if (!rec->naming.export)
+        sd_idle_samples_say(c, p, rec->naming.capture);
     sd_profile_free(p);
 }
 

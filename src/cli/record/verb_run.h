@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_RUN_H
-#define SD_CLI_RUN_H
-/* run: what `run` and the verbs of collectors have in common: a program is started and
- * recorded, and in the end something is said of it.
+#ifndef SD_CLI_RECORD_VERB_RUN_H
+#define SD_CLI_RECORD_VERB_RUN_H
+/* verb_run: what `run` and the verbs of collectors share: they start a program, record
+ * it and print a summary.
  *
  * A collector's verb is `run` with that collector and its tables behind it; one that
  * has more to say (calls) has a file of its own, options behind those of `run`, and a

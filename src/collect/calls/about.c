@@ -3,7 +3,6 @@
 #include "collect/calls/options.h"
 #include "collect/collector.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct sd_metric_about metrics[] = {
@@ -22,13 +21,13 @@ static const struct sd_option options[] = {
     [SD_CALLS_OPT_THREADS] = { .name = "threads",
                                .kind = SD_FLAG,
                                .fallback = "1",
-                               .meaning =
-                                   "follow all threads; else the main one alone" },
+                               .meaning = "follow all threads, not only the main one" },
     [SD_CALLS_OPT_CPU] = { .name = "cpu",
                            .kind = SD_FLAG,
                            .fallback = "0",
                            .meaning = "measure the CPU time of each call, too; sonde "
-                                      "calls then shows it, not the clock's" },
+                                      "calls then shows CPU time instead of wall-clock "
+                                      "time" },
     [SD_CALLS_OPT_BOUNDED] = { .name = "bounded",
                                .kind = SD_FLAG,
                                .fallback = "0",
@@ -67,12 +66,16 @@ static const struct sd_option options[] = {
     { .name = NULL },
 };
 
+_Static_assert(sizeof options / sizeof *options == SD_CALLS_N_OPTIONS + 1,
+               "each has its line");
+
 /* What may be said of signatures, in the order of enum sd_value_detail; nothing at all
  * is the first of them. */
 static const char *const details[] = { "types", "lengths", "sizes" };
 
 int sd_calls_signatures_of(const struct sd_option_value *v)
 {
+    _Static_assert(sizeof details / sizeof *details == 3, "the loop asks them all");
     if (!v->text)
         return 0;
     for (int i = 0; i < 3; i++)
@@ -81,34 +84,26 @@ int sd_calls_signatures_of(const struct sd_option_value *v)
     return -1;
 }
 
-/* The text of a value outlives what it was read from. */
-static void keep_text(struct sd_option_value *v)
-{
-    int which = sd_calls_signatures_of(v);
-
-    v->text = which > 0 ? details[which - 1] : NULL;
-}
-
 static int check(const struct sd_option_value *values)
 {
     uint64_t nodes = values[SD_CALLS_OPT_NODES].number;
 
     if (nodes < SD_CALLS_NODES_LEAST || nodes > SD_CALLS_NODES_MOST)
-        return sd_fail(SD_EUSAGE, "calls keeps 2 to 16,000,000 nodes for each thread");
+        return sd_fail(SD_EUSAGE, "--nodes must be from 2 to 16,000,000");
     if (sd_calls_signatures_of(&values[SD_CALLS_OPT_SIGNATURES]) < 0)
         return sd_fail(SD_EUSAGE,
-                       "--signatures=%s: it is one of types, lengths and sizes",
+                       "--signatures must be types, lengths or sizes, not \"%s\"",
                        values[SD_CALLS_OPT_SIGNATURES].text);
     if (values[SD_CALLS_OPT_SCALING].number && values[SD_CALLS_OPT_SIGNATURES].text &&
         *values[SD_CALLS_OPT_SIGNATURES].text &&
         strcmp(values[SD_CALLS_OPT_SIGNATURES].text, details[2]) != 0)
-        return sd_fail(SD_EUSAGE, "--scaling needs sizes: leave --signatures out, or "
-                                  "say --signatures=sizes");
+        return sd_fail(
+            SD_EUSAGE,
+            "--scaling needs sizes; drop --signatures, or use --signatures=sizes");
     if ((values[SD_CALLS_OPT_SIGNATURES].text || values[SD_CALLS_OPT_SCALING].number) &&
         values[SD_CALLS_OPT_BOUNDED].number)
         return sd_fail(SD_EUSAGE,
-                       "signatures are of every call: choose one of "
-                       "--%s and --bounded",
+                       "signatures need every call; choose one of --%s and --bounded",
                        values[SD_CALLS_OPT_SCALING].number ? "scaling" : "signatures");
     return 0;
 }
@@ -123,64 +118,21 @@ const struct sd_collector_about sd_about_calls = {
         "15 to 25 ns a call on Python 3.8 to 3.10, 35 on 3.11, 50 on 3.12 and later; "
         "with C functions 40 to 130 (a 2.8 GHz Xeon; the cost that was "
         "calibrated is subtracted and shown)",
-    .blind_to =
-        "lines inside a function, and C functions unless they are asked for.  "
-        "C code that calls no Python is part of its caller.  A call that is "
-        "open when the process is killed is counted, its time is not.  Of calls "
-        "beyond the limit of paths (--nodes) only caller and callee are known.  "
-        "Code of sub-interpreters is not followed",
+    .blind_to = "lines inside a function, and C functions unless they are asked for.  "
+                "C code that calls no Python is part of its caller.  A call that is "
+                "open when the process is killed is counted, its time is not.  Calls "
+                "beyond the limit of paths (--nodes) are known by caller and callee "
+                "only.  Code of sub-interpreters is not traced",
     .metrics = metrics,
     .options = options,
     .check = check,
 };
 
-/* "builtins=1;nodes=1000" up to the next collector. */
-static void read_values(const char *at, size_t n, struct sd_option_value *values)
-{
-    char typed[64];
-
-    while (n > 0) {
-        size_t one = 0;
-
-        while (one < n && at[one] != ';')
-            one++;
-        snprintf(typed, sizeof typed, "%.*s", (int)one, at);
-        for (size_t i = 0; i < SD_CALLS_N_OPTIONS; i++) {
-            size_t name = strlen(options[i].name);
-
-            if (strncmp(typed, options[i].name, name) == 0 && typed[name] == '=')
-                sd_option_read(&options[i], typed + name + 1, &values[i]);
-        }
-        keep_text(&values[SD_CALLS_OPT_SIGNATURES]);
-        at += one + (one < n);
-        n -= one + (one < n);
-    }
-}
-
 /* Growth is seen in sizes, and in CPU time, which other programs do not lengthen. */
-static void imply(struct sd_option_value *values)
+void sd_calls_imply(struct sd_option_value values[SD_CALLS_N_OPTIONS])
 {
     if (!values[SD_CALLS_OPT_SCALING].number)
         return;
     values[SD_CALLS_OPT_SIGNATURES].text = details[2];
     values[SD_CALLS_OPT_CPU].number = 1;
-}
-
-bool sd_calls_options_from(const char *with,
-                           struct sd_option_value values[SD_CALLS_N_OPTIONS])
-{
-    for (size_t i = 0; i < SD_CALLS_N_OPTIONS; i++)
-        sd_option_read(&options[i], options[i].fallback, &values[i]);
-    for (; with && *with; with += strcspn(with, ","), with += *with == ',') {
-        size_t n = strcspn(with, ","), name = strlen("calls");
-
-        if (n < name || strncmp(with, "calls", name) != 0 ||
-            (n > name && with[name] != ':'))
-            continue;
-        if (n > name)
-            read_values(with + name + 1, n - name - 1, values);
-        imply(values);
-        return check(values) == 0;
-    }
-    return false;
 }

@@ -87,9 +87,9 @@ static int prepare(struct job *j, bool has_sizes)
     if (!done)
         goto fail;
     Py_DECREF(done);
-    j->call = PyDict_GetItemString(j->names, "call");
-    j->pass_by = PyDict_GetItemString(j->names, "pass_by");
-    j->empty = PyDict_GetItemString(j->names, "empty");
+    j->call = sd_dict_get(j->names, "call");
+    j->pass_by = sd_dict_get(j->names, "pass_by");
+    j->empty = sd_dict_get(j->names, "empty");
     j->steps = make_steps(has_sizes);
     j->c_function = PyCFunction_New(&do_nothing_def, NULL);
     if (!j->steps || !j->c_function)
@@ -274,27 +274,27 @@ static int one_bout(const struct job *j, struct sd_calls_session *s, struct sd_b
     if (rc == 0)
         rc = traced_rounds(j, s, out, &traced);
     sd_bout_end(out);
-    tell(&plain, &traced, s->wish.events & SD_CALLS_C, out);
+    tell(&plain, &traced, s->request.events & SD_CALLS_C, out);
     if (rc == 0)
         sd_bouts_keep(k);
     return rc;
 }
 
 /* Are the values of integers read? */
-static bool has_sizes(const struct sd_calls_wish *wish)
+static bool has_sizes(const struct sd_calls_request *request)
 {
-    const struct sd_calls_names *names = wish->names.of;
+    const struct sd_calls_names *names = request->names.of;
 
-    return wish->events & SD_CALLS_SIGNED && names->detail == SD_VALUE_SIZES;
+    return request->events & SD_CALLS_SIGNED && names->detail == SD_VALUE_SIZES;
 }
 
-static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
+static int bouts(const struct sd_calls_request *request, struct sd_bouts *k)
 {
-    struct sd_calls_names names = { .detail = has_sizes(wish) ? SD_VALUE_SIZES : 0 };
-    struct sd_calls_wish mine = {
-        .events = wish->events & ~(unsigned)(SD_CALLS_BOUNDED | SD_CALLS_ALL),
-        .has_cpu = wish->has_cpu,
-        .has_timeline = wish->has_timeline,
+    struct sd_calls_names names = { .detail = has_sizes(request) ? SD_VALUE_SIZES : 0 };
+    struct sd_calls_request mine = {
+        .events = request->events & ~(unsigned)(SD_CALLS_BOUNDED | SD_CALLS_ALL),
+        .has_cpu = request->has_cpu,
+        .has_timeline = request->has_timeline,
         .is_trial = true,
         .names = { sd_calls_define, &names, sd_calls_sign, sd_calls_function_key },
     };
@@ -304,7 +304,7 @@ static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
     int rc = sd_calls_session_new(&mine, &s);
 
     if (rc == 0)
-        rc = prepare(&j, has_sizes(wish));
+        rc = prepare(&j, has_sizes(request));
     for (unsigned i = 0; rc == 0 && !sd_bouts_have_enough(k, i, is_first); i++)
         rc = one_bout(&j, s, k);
     release(&j);
@@ -313,36 +313,36 @@ static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
     return rc;
 }
 
-static struct sd_bouts *known_of(const struct sd_calls_wish *wish)
+static struct sd_bouts *known_of(const struct sd_calls_request *request)
 {
-    return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u) |
-                  (wish->has_timeline ? 4u : 0u) |
-                  (wish->events & SD_CALLS_SIGNED ? 8u : 0u) |
-                  (has_sizes(wish) ? 16u : 0u)];
+    return &known[(request->events & SD_CALLS_C ? 1u : 0u) |
+                  (request->has_cpu ? 2u : 0u) | (request->has_timeline ? 4u : 0u) |
+                  (request->events & SD_CALLS_SIGNED ? 8u : 0u) |
+                  (has_sizes(request) ? 16u : 0u)];
 }
 
 /* Another session would count our loops among its calls. */
-static void calibrate(struct sd_bouts *k, const struct sd_calls_wish *wish)
+static void calibrate(struct sd_bouts *k, const struct sd_calls_request *request)
 {
-    struct sd_tracing_paused paused;
+    struct sd_paused_tracing paused;
 
     if (sd_calls_wanted() != 0 || !sd_bouts_are_due(k, sd_tsc()))
         return;
     paused = sd_tracing_pause();
-    bouts(wish, k);
+    bouts(request, k);
     sd_tracing_go_on(paused);
 }
 
 static bool has_cost(const struct sd_calls_session *s)
 {
-    return !s->wish.timer && s->clock == SD_CLOCK_TSC;
+    return !s->request.timer && s->clock == SD_CLOCK_TSC;
 }
 
 /* Their error is set only at the end: while calls are followed, its place in the root
  * must be 0, the key of no function. */
 static void set_costs(struct sd_calls_session *s, double loop, bool is_over)
 {
-    const struct sd_bouts *k = known_of(&s->wish);
+    const struct sd_bouts *k = known_of(&s->request);
     struct sd_call_costs costs;
 
     costs_at(k, loop, &costs);
@@ -355,7 +355,7 @@ int sd_calls_calibrate(struct sd_calls_session *s)
 {
     if (!has_cost(s))
         return 0;
-    calibrate(known_of(&s->wish), &s->wish);
+    calibrate(known_of(&s->request), &s->request);
     set_costs(s, sd_pace_start(&s->pace), false);
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_CALIBRATE_H
-#define SD_CALLS_CALIBRATE_H
-/* calibrate: what tracing costs, measured where it happens.
+#ifndef SD_CALLS_CALL_CALIBRATION_H
+#define SD_CALLS_CALL_CALIBRATION_H
+/* call_calibration: measures what tracing costs, in the process that is traced.
  *
  * A function that is called a thousand times looks slower than it is by a thousand
  * times what following a call takes, and its callers with it.  Reports take that off

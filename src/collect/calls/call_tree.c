@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "collect/calls/pair_waits.h"
 #include "collect/calls/pairs.h"
 #include "collect/shared/thread_cpu.h"
 
@@ -15,7 +17,7 @@ struct sd_call_slot {
     struct sd_call_cell *cell; /* NULL: free */
 };
 
-struct sd_call_parked {            /* the entries above the base, in their order */
+struct sd_call_parking {           /* the entries above the base, in their order */
     struct sd_call_entry *entries; /* owned */
     size_t n;
     struct sd_beyond_cell *exit; /* where those beyond the tree left it, or NULL */
@@ -37,6 +39,8 @@ enum {
 
 /* Ticks between two CLOCK records of a growing table: about a second. */
 #define PAIR_EVERY (UINT64_C(1) << 31)
+
+_Static_assert((FIRST_SLOTS & (FIRST_SLOTS - 1)) == 0, "slots are found by a mask");
 
 static inline uintptr_t untagged(uintptr_t frame)
 {
@@ -125,7 +129,7 @@ static void measure_pause(struct sd_call_tree *t)
 
 /* --- The timeline ----------------------------------------------------------------- */
 
-/* An event of the entry `e`, in the rare cases; the usual ones are in tree.h. */
+/* An event of the entry `e`, in the rare cases; the usual ones are in call_tree.h. */
 static inline void log_event(struct sd_call_tree *t, enum sd_call_event event,
                              const struct sd_call_entry *e, uint64_t now)
 {
@@ -146,6 +150,7 @@ static struct sd_call_slot *slot_of(struct sd_call_slot *slots, size_t n, uint64
 {
     size_t at = (hash ^ hash >> 29) & (n - 1);
 
+    sd_assert_slow((n & (n - 1)) == 0);
     while (slots[at].cell && (slots[at].hash != hash || slots[at].cell->key != key))
         at = (at + 1) & (n - 1);
     return &slots[at];
@@ -158,6 +163,7 @@ static bool make_room(struct sd_call_tree *t)
     struct sd_call_slot *grown;
     size_t n = t->n_slots * 2;
 
+    sd_assert(used < t->n_slots);
     if (used < t->n_slots / 2)
         return true;
     grown = sd_zalloc(n * sizeof *grown);
@@ -225,6 +231,7 @@ static struct sd_call_cell *add(struct sd_call_tree *t, struct sd_call_cell *par
     if (at == SD_NO_CELL)
         return NULL;
     cell = sd_cells_at(t->table, at);
+    sd_assert(made.parent < at); /* parents stand before their children */
     to_root = root - cell;
     /* Segments that lie too far apart for a distance: the cell stays, and unused. */
     if (to_root != (int32_t)to_root || parent - cell != (int32_t)(parent - cell))
@@ -341,6 +348,7 @@ static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
 {
     struct sd_call_entry *e = t->top;
 
+    sd_assert_slow(e > t->stack);
     log_event(t, SD_CALL_ENDS, e, now);
     if (sd_call_entry_is_beyond(e)) {
         sd_call_pairs_leave(t, sd_call_ticks(t, e, now),
@@ -375,9 +383,9 @@ static void start_clock(const struct sd_call_tree *t, struct sd_call_entry *e, s
     }
 }
 
-static void book_parked(struct sd_call_tree *t, const struct sd_call_parked *p)
+static void book_parked(struct sd_call_tree *t, const struct sd_call_parking *p)
 {
-    sd_call_pairs_bury(t, p->entries, p->n, p->exit);
+    sd_pair_waits_bury(t, p->entries, p->n, p->exit);
     for (size_t i = 0; i < p->n; i++)
         if (!sd_call_entry_is_beyond(&p->entries[i])) {
             p->entries[i].cell->ticks += p->entries[i].start;
@@ -387,8 +395,9 @@ static void book_parked(struct sd_call_tree *t, const struct sd_call_parked *p)
 
 static void forget_parked(struct sd_call_tree *t, size_t at)
 {
-    struct sd_call_parked *p = &t->parked[at];
+    struct sd_call_parking *p = &t->parked[at];
 
+    sd_assert(at < t->n_parked && p->n > 0);
     sd_table_remove(&t->parked_by_frame, untagged(p->entries[p->n - 1].frame));
     sd_free(p->entries);
     *p = t->parked[--t->n_parked];
@@ -412,10 +421,11 @@ static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
 {
     size_t n = (size_t)(t->top - keep);
     uintptr_t frame = untagged(t->top->frame);
-    struct sd_call_parked *grown;
+    struct sd_call_parking *grown;
     struct sd_call_entry *copy;
     uint64_t now, cpu;
 
+    sd_assert(keep >= t->stack && keep <= t->top);
     if (n == 0)
         return;
     now = sd_call_tree_now(t);
@@ -439,31 +449,34 @@ static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
     memcpy(copy, keep + 1, n * sizeof *copy);
     stop_clock(t, copy, n, now, cpu);
     t->parked[t->n_parked++] =
-        (struct sd_call_parked){ copy, n, sd_call_pairs_park(t, copy, n) };
+        (struct sd_call_parking){ copy, n, sd_pair_waits_park(t, copy, n) };
     t->top = keep;
 }
 
 static bool has_room(struct sd_call_tree *t, size_t n)
 {
     size_t used = (size_t)(t->top - t->stack) + 1,
-           cap = (size_t)(t->last - t->stack) + 1;
+           cap = (size_t)(t->last - t->stack) + 1, old_cap = cap;
     struct sd_call_entry *grown;
 
+    sd_assert(used <= cap);
     if (used + n <= cap)
         return true;
     grown = sd_grow_array(t->stack, &cap, used + n, sizeof *grown);
     if (!grown)
         return false;
+    memset(grown + old_cap, 0, (cap - old_cap) * sizeof *grown); /* no open cells */
     t->stack = grown;
     t->top = grown + used - 1;
     t->last = grown + cap - 1;
+    sd_assert((size_t)(t->last - t->top) >= n);
     return true;
 }
 
 /* The stack that waits for this frame takes the place of the one that is here. */
 static bool unpark(struct sd_call_tree *t, uintptr_t frame)
 {
-    struct sd_call_parked p;
+    struct sd_call_parking p;
     uint64_t at;
 
     if (!sd_table_get(&t->parked_by_frame, frame, &at))
@@ -476,11 +489,13 @@ static bool unpark(struct sd_call_tree *t, uintptr_t frame)
     if (!has_room(t, p.n + 1))
         return false;
     start_clock(t, p.entries, p.n, sd_call_tree_now(t), sd_call_tree_cpu(t));
+    sd_pair_waits_make_place(t, p.entries, p.n);
     memcpy(t->stack + 1, p.entries, p.n * sizeof *p.entries);
     t->top = t->stack + p.n;
+    sd_assert(t->top < t->last);
     t->stack->frame = SD_FRAME_BASE;
     forget_parked(t, at);
-    sd_call_pairs_unpark(t, p.n, p.exit);
+    sd_pair_waits_unpark(t, p.n, p.exit);
     if (t->extra & SD_EXTRA_TIMELINE)
         for (struct sd_call_entry *e = t->stack + 1; e <= t->top; e++)
             log_event(t, SD_CALL_GOES_ON, e, sd_call_tree_now(t));
@@ -561,9 +576,9 @@ static void look_at_speed(struct sd_call_tree *t)
     sd_call_tree_go_on(t, since);
 }
 
-struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
-                                                const void *what, uintptr_t frame,
-                                                uintptr_t below)
+__attribute__((noinline)) struct sd_call_entry *
+sd_call_tree_enter_any(struct sd_call_tree *t, uint64_t key, const void *what,
+                       uintptr_t frame, uintptr_t below)
 {
     struct sd_call_entry *top = t->top;
     struct sd_call_cell *cell;
@@ -572,7 +587,7 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
         top = bring_together(t, below);
     if (!top)
         return NULL;
-    if (__builtin_expect(--t->until_look == 0, 0))
+    if (__builtin_expect(t->until_look == 0, 0))
         look_at_speed(t);
     if (sd_call_entry_is_beyond(top)) {
         end_c_function(t, frame);
@@ -582,11 +597,10 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
             return sd_call_pairs_enter(t, key, what, frame);
         top = t->top; /* what ended was the first of them */
     }
-    if (t->pairs && sd_call_pairs_leaves_again(t, key))
-        return sd_call_pairs_enter(t, key, what, frame);
+    sd_assert_slow(top == t->top && top < t->last);
     cell = find_for_call(t, top->cell, key, what);
     if (!cell)
-        return sd_call_pairs_enter_first(t, key, what, frame);
+        return sd_call_pairs_enter(t, key, what, frame);
     top++;
     top->cell = cell;
     top->frame = frame;
@@ -636,18 +650,12 @@ void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e)
         e->cpu_start = sd_thread_cpu_at(t->cpu, e->start) - t->skipped_cpu;
 }
 
-void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
+void sd_call_tree_leave_any(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
 {
     struct sd_call_entry *top = t->top;
-    bool is_beyond = sd_call_entry_is_beyond(top) && sd_call_entry_frame(top) == frame;
-    uint64_t cpu;
+    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) - t->skipped_cpu : 0;
 
-    if (is_beyond && !t->extra) {
-        sd_call_pairs_leave(t, sd_call_ticks(t, top, now), 0);
-        return;
-    }
-    cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) - t->skipped_cpu : 0;
-    if (is_beyond) {
+    if (sd_call_entry_is_beyond(top) && sd_call_entry_frame(top) == frame) {
         close_top(t, now, cpu);
         return;
     }
@@ -671,6 +679,7 @@ void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame)
         sd_call_pairs_undo(t);
         return;
     }
+    sd_assert_slow(t->top->cell->calls > 0);
     t->top->cell->calls--;
     t->top--;
 }
@@ -797,6 +806,7 @@ void sd_call_tree_end(struct sd_call_tree *t)
         forget_parked(t, t->n_parked - 1);
     }
     sd_table_clear(&t->waiting);
+    sd_assert(t->top == t->stack && t->n_parked == 0 && t->parked_by_frame.n == 0);
     sd_call_tree_root(t)->traced += now - t->began;
     t->is_followed = false;
     put_pair(t);
@@ -845,7 +855,7 @@ void sd_call_tree_each_open(const struct sd_call_tree *t, tell_open *tell, void 
     for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
         tell_entry(&here, e, t->timer ? 0 : sd_call_ticks(t, e, now));
     for (size_t i = 0; i < t->n_parked; i++) {
-        const struct sd_call_parked *p = &t->parked[i];
+        const struct sd_call_parking *p = &t->parked[i];
         struct tell_stack stack = { tell, of, p->exit, { 0, 0 } };
 
         for (size_t k = p->n; k-- > 0;)

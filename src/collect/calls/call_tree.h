@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_TREE_H
-#define SD_CALLS_TREE_H
-/* tree: every call of one thread in one session, as a calling-context tree.
+#ifndef SD_CALLS_CALL_TREE_H
+#define SD_CALLS_CALL_TREE_H
+/* call_tree: adds up every call of one thread in one session, in a calling-context
+ * tree.
  *
  * A node (capture/call_cell.h) is a function called along one path.  What cProfile
  * keeps (callers, recursion, primitive calls) is derived from it at the end, so a call
@@ -29,9 +30,9 @@
 #include "capture/cells.h"
 #include "capture/open_cell.h"
 #include "capture/pair_cell.h"
+#include "collect/calls/timeline.h"
 #include "collect/shared/bouts.h"
 #include "collect/shared/ticks.h"
-#include "collect/calls/timeline.h"
 
 struct sd_call_tree;
 struct sd_pair_function;
@@ -57,7 +58,8 @@ struct sd_call_entry {
     uint64_t cpu_start; /* ns of sd_call_tree_cpu, as start; unused without cpu */
     /* Only beyond the tree (pairs.h): */
     struct sd_pair_function *function; /* by which its callees are called */
-    struct sd_open_cell *open;         /* what is known of it until it ends */
+    struct sd_open_cell *open; /* what is known of it until it ends; kept in its place
+                                  of the stack for the next.  NULL: none yet */
 };
 
 /* What the interpreter's side knows of functions.  `what` is the code object or the C
@@ -83,7 +85,7 @@ enum sd_call_extra {
 };
 
 struct sd_call_slot;
-struct sd_call_parked;
+struct sd_call_parking;
 struct sd_call_pairs;
 
 struct sd_call_tree {
@@ -125,7 +127,7 @@ struct sd_call_tree {
     bool waits;                      /* for the first call of the program */
     struct sd_table waiting;         /* frame of a suspended coroutine to ticks */
     struct sd_table parked_by_frame; /* of a waiting stack's last entry to its place */
-    struct sd_call_parked *parked;   /* stacks that wait; owned */
+    struct sd_call_parking *parked;  /* stacks that wait; owned */
     size_t n_parked, cap_parked;
 };
 
@@ -138,6 +140,12 @@ static inline struct sd_call_cell *sd_call_cell_at(struct sd_call_cell *from,
     return from + (ptrdiff_t)distance;
 }
 
+/* hot: is it the frame of the call that runs? */
+static inline bool sd_call_tree_is_on_top(const struct sd_call_tree *t, uintptr_t frame)
+{
+    return (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == frame;
+}
+
 /* Not inlined, and rare. */
 struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
                                                 const void *what, uintptr_t frame,
@@ -147,6 +155,12 @@ void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t
 /* With something extra, too: after `start` was read, and instead of leave. */
 void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e);
 void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
+/* The slow ones first see (pairs.c) whether the call lies beyond the tree as an earlier
+ * one did; if not, these do the rest. */
+struct sd_call_entry *sd_call_tree_enter_any(struct sd_call_tree *t, uint64_t key,
+                                             const void *what, uintptr_t frame,
+                                             uintptr_t below);
+void sd_call_tree_leave_any(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
 
 /* hot: a call begins in `frame`, which was called from `below` (0: from none).  The
  * entry is on the stack and counted; the caller reads the clock last, into `start`.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_TREE_TESTING_H
-#define SD_CALLS_TREE_TESTING_H
-/* tree_testing: a thread without an interpreter, for tests of trees of calls.
+#ifndef SD_CALLS_CALL_TREE_TESTING_H
+#define SD_CALLS_CALL_TREE_TESTING_H
+/* call_tree_testing: a thread without an interpreter, for tests of trees of calls.
  *
  * The test moves its clock.  Functions are letters, whose key is ten times the letter;
  * frames are small numbers. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat_runtime.h"
 
-#include "collect/calls/collector.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "capture/log.h"
-#include "capture/writer.h"
 #include "collect/calls/call_calibration.h"
 #include "collect/calls/names.h"
 #include "collect/calls/options.h"
 #include "collect/calls/sessions.h"
+#include "collect/inside.h"
 #include "collect/session.h"
+
+extern const struct sd_collector_about sd_about_calls;
+extern const struct sd_inside sd_inside_calls;
 
 enum { LAST_WORDS = 2048 }; /* bytes for what is written at the end */
 
@@ -71,19 +71,6 @@ static bool is_starting(void)
     return is;
 }
 
-/* Another copy of this library may be in the process, loaded by the program from
- * elsewhere: the interpreter remembers who was first. */
-static bool is_first(void)
-{
-    PyObject *dict = PyInterpreterState_GetDict(sd_interpreter());
-    const char *key = "sonde.calls";
-    bool is = dict && !PyDict_GetItemString(dict, key) &&
-              PyDict_SetItemString(dict, key, Py_True) == 0;
-
-    PyErr_Clear();
-    return is;
-}
-
 static void note(enum sd_note_kind kind, const char *format, const char *what)
 {
     struct sd_log *l = sd_session_log();
@@ -99,14 +86,12 @@ static void tell_of_others(void)
 {
     if (captured.n_made > 0 && sd_interpreters_made() > captured.n_made)
         note(SD_NOTE_REFUSAL, "calls in sub-interpreters of process %d are %s",
-             "not traced: only the interpreter that runs the program is followed");
+             "not traced: sonde traces only the interpreter that runs the program");
 }
 
 /* Python is gone: what is left open ends here. */
 static void at_exit(void)
 {
-    if (!captured.session)
-        return;
     tell_of_others();
     sd_calls_tell_missing();
     sd_calls_tell_unfollowed();
@@ -124,10 +109,10 @@ static void calibrate(struct sd_calls_session *s)
     PyErr_Clear();
 }
 
-static int start(const struct sd_option_value *v)
+static int follow(const struct sd_option_value *v)
 {
     int detail = sd_calls_signatures_of(&v[SD_CALLS_OPT_SIGNATURES]);
-    struct sd_calls_wish wish = {
+    struct sd_calls_request request = {
         .events = SD_CALLS_PYTHON | (v[SD_CALLS_OPT_BUILTINS].number ? SD_CALLS_C : 0) |
                   (v[SD_CALLS_OPT_THREADS].number ? SD_CALLS_ALL : 0) |
                   (v[SD_CALLS_OPT_BOUNDED].number ? SD_CALLS_BOUNDED : 0) |
@@ -140,7 +125,7 @@ static int start(const struct sd_option_value *v)
         .names = { sd_calls_define, &captured.names, sd_calls_sign,
                    sd_calls_function_key },
     };
-    int rc = sd_calls_session_new(&wish, &captured.session);
+    int rc = sd_calls_session_new(&request, &captured.session);
 
     captured.names.detail = (enum sd_value_detail)(detail > 0 ? detail : 0);
     if (detail > 0)
@@ -168,90 +153,48 @@ static void make_log_ready(void)
         sd_log_commit(l, 0, 0);
 }
 
-static PyObject *expect_child(PyObject *self, PyObject *unused)
-{
-    (void)self, (void)unused;
-    if (captured.session && sd_session_writer())
-        sd_writer_expect_child(sd_session_writer());
-    Py_RETURN_NONE;
-}
-
-static PyObject *be_known(PyObject *self, PyObject *unused)
-{
-    (void)self, (void)unused;
-    if (!captured.session)
-        Py_RETURN_NONE;
-    make_log_ready();
-    if (sd_session_writer())
-        sd_writer_child_is_here(sd_session_writer());
-    Py_RETURN_NONE;
-}
-
-static PyObject *names_of_hooks(void)
-{
-    static PyMethodDef methods[] = { { "expect_child", expect_child, METH_NOARGS,
-                                       NULL },
-                                     { "be_known", be_known, METH_NOARGS, NULL } };
-
-    return Py_BuildValue("{sNsN}", "before", PyCFunction_New(&methods[0], NULL),
-                         "after_in_child", PyCFunction_New(&methods[1], NULL));
-}
-
-/* A child of os.fork has a file in the capture from its beginning: one that makes its
- * first call when the program has ended is known by then, and goes on recording.  A
- * child that becomes another program at once (subprocess) is none of these. */
-static void know_children(void)
-{
-    PyObject *posix = PyImport_ImportModule("posix");
-    PyObject *add = posix ? PyObject_GetAttrString(posix, "register_at_fork") : NULL;
-    PyObject *none = add ? PyTuple_New(0) : NULL;
-    PyObject *names = none ? names_of_hooks() : NULL;
-    PyObject *done = names ? PyObject_Call(add, none, names) : NULL;
-
-    if (!done)
-        PyErr_Clear(); /* then a child is known from its first call on */
-    Py_XDECREF(done);
-    Py_XDECREF(names);
-    Py_XDECREF(none);
-    Py_XDECREF(add);
-    Py_XDECREF(posix);
-}
-
-void sd_calls_start_from_env(void)
+static int start(const struct sd_option_value *given)
 {
     struct sd_option_value values[SD_CALLS_N_OPTIONS];
+    int rc;
 
-    if (captured.session || !sd_session_has_capture() ||
-        !sd_calls_options_from(secure_getenv("SONDE_WITH"), values) || !is_first())
-        return;
+    memcpy(values, given, sizeof values);
+    sd_calls_imply(values);
+    rc = sd_about_calls.check(values);
+    if (rc < 0)
+        return rc;
     if (values[SD_CALLS_OPT_BOUNDED].number && !SD_HAS_MONITORING) {
         values[SD_CALLS_OPT_BOUNDED].number = 0;
         note(SD_NOTE_REFUSAL, "calls of process %d are not bounded: %s",
-             "that needs Python 3.12 or later, and every call is followed");
+             "that needs Python 3.12 or later, so sonde traces every call");
     }
-    if (start(values) < 0) {
-        note(SD_NOTE_REFUSAL, "calls are not traced in process %d: %s", sd_fail_text());
-        return;
-    }
+    rc = follow(values);
+    if (rc < 0)
+        return rc;
     make_log_ready();
-    know_children();
     captured.n_made = sd_runtime_is_known() ? sd_interpreters_made() : 0;
-    Py_AtExit(at_exit);
     if (values[SD_CALLS_OPT_BOUNDED].number)
         note(SD_NOTE_WARNING, "calls of process %d are bounded: %s",
-             "functions that were called often and are short are counted no further, "
-             "and their time is their callers'");
+             "once a short function was called often, sonde stops counting it, and its "
+             "time goes to its callers");
+    return 0;
 }
 
-void sd_calls_stop_captured(void)
+static void stop(void)
 {
     struct sd_calls_session *s = captured.session;
 
-    if (!s)
-        return;
     captured.session = NULL;
     sd_calls_session_stop(s);
     sd_calls_calibrated(s);
     sd_calls_listen(sd_calls_wanted());
     sd_calls_session_free(s);
 }
+
+const struct sd_inside sd_inside_calls = {
+    .about = &sd_about_calls,
+    .start = start,
+    .at_exit = at_exit,
+    .stop = stop,
+    .after_fork = make_log_ready,
+};

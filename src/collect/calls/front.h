@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_FRONT_H
 #define SD_CALLS_FRONT_H
-/* front: what the ways of hearing of calls have in common.
+/* front: what the fronts share: they translate an interpreter's events into calls and
+ * returns.
  *
  * A front is one file per mechanism (front_monitoring.c, front_eval.c,
  * front_profile.c), built into the extension; each interpreter has those that it needs
@@ -97,7 +98,7 @@ static inline bool sd_calls_is_on_top(uintptr_t frame)
 {
     const struct sd_call_tree *t = sd_calls_only;
 
-    return t && (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == frame;
+    return t && sd_call_tree_is_on_top(t, frame);
 }
 
 /* hot: a function starts, in the only tree of this thread, whose key it has. */
@@ -107,6 +108,23 @@ static inline void sd_calls_enter_signed(struct sd_call_tree *t, uint64_t key,
 {
     struct sd_call_entry *e = sd_call_tree_enter(t, key, what, frame, below);
 
+    if (__builtin_expect(e != NULL, 1))
+        sd_calls_started(t, e);
+}
+
+/* hot: a function starts that is none of the two that were likely. */
+static inline void sd_calls_enter_found(uint64_t key, const void *what, uintptr_t frame,
+                                        uintptr_t below)
+{
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e;
+
+    if (__builtin_expect(!t, 0)) {
+        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_STARTS);
+        return;
+    }
+    key = sd_calls_signed(t, key, what, frame, false);
+    e = sd_call_tree_enter_slowly(t, key, what, frame, below);
     if (__builtin_expect(e != NULL, 1))
         sd_calls_started(t, e);
 }

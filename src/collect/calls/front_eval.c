@@ -25,7 +25,7 @@ static struct {
     bool is_in;     /* put in, and not taken out again by us: someone may call it */
     bool is_lifted; /* by a thread whose stack is short, until its frame returns */
     bool is_plain;  /* follows calls, and calls nobody else's hook */
-    enum sd_eval_wish wish;
+    enum sd_eval_request request;
     uint64_t missing_since; /* ticks: another hook stands there that has not called ours
                                yet, or ours is lifted; 0: neither */
 } home;
@@ -43,7 +43,7 @@ static PyObject *hook(SD_EVAL_PARAMETERS);
 
 static void choose_path(void)
 {
-    home.is_plain = home.wish == SD_EVAL_CALLS && home.before == SD_EVAL_NOBODY;
+    home.is_plain = home.request == SD_EVAL_CALLS && home.before == SD_EVAL_NOBODY;
 }
 
 static void put_in(void)
@@ -88,7 +88,7 @@ __attribute__((noinline)) static void see_who_is_above(void)
 {
     uint64_t now = sd_tsc();
 
-    if (home.is_lifted || home.wish == SD_EVAL_OFF)
+    if (home.is_lifted || home.request == SD_EVAL_OFF)
         return;
     if (*home.slot == SD_EVAL_NOBODY) {
         if (!home.missing_since)
@@ -168,7 +168,7 @@ static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
 
     if (*home.slot != hook)
         return hand_on(ts, f, raises);
-    if (home.wish == SD_EVAL_CALLS)
+    if (home.request == SD_EVAL_CALLS)
         home.missing_since = sd_tsc();
     home.is_lifted = true;
     *home.slot = home.before;
@@ -176,7 +176,7 @@ static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
                                                         : home.before,
                           ts, f, raises);
     home.is_lifted = false;
-    if (*home.slot == home.before && home.wish != SD_EVAL_OFF)
+    if (*home.slot == home.before && home.request != SD_EVAL_OFF)
         *home.slot = hook;
     tell_what_is_missing(sd_tsc());
     return result;
@@ -241,13 +241,13 @@ __attribute__((noinline)) static PyObject *hook_with_care(PyThreadState *ts,
         handed = NULL;
         return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     }
-    if (*home.slot == hook && home.wish == SD_EVAL_OFF)
+    if (*home.slot == hook && home.request == SD_EVAL_OFF)
         take_out();
     else if (*home.slot != hook && *home.slot != SD_EVAL_NOBODY)
         hook_above_calls();
-    if (home.wish == SD_EVAL_CALLS && !sd_live_makes_generator(f))
+    if (home.request == SD_EVAL_CALLS && !sd_live_makes_generator(f))
         return follow(ts, f, raises);
-    if (home.wish == SD_EVAL_THREADS)
+    if (home.request == SD_EVAL_THREADS)
         sd_front_profile_arm(ts);
     if (stack_is_short())
         return hand_on_lifted(ts, f, raises);
@@ -275,10 +275,13 @@ __attribute__((noinline)) static PyObject *
 hook_found(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
 {
     PyCodeObject *code = sd_live_code(f);
-    struct sd_call_entry *e = sd_call_tree_enter_slowly(t, (uintptr_t)code, code,
-                                                        (uintptr_t)f, caller_of(ts));
+    uintptr_t below = sd_live_below(ts);
+    struct sd_call_entry *e;
     PyObject *result;
 
+    if (__builtin_expect(!sd_call_tree_is_on_top(t, below), 0))
+        return hook_with_care(ts, f, raises);
+    e = sd_call_tree_enter_slowly(t, (uintptr_t)code, code, (uintptr_t)f, below);
     if (e)
         sd_calls_started(t, e);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
@@ -407,8 +410,8 @@ static int follow_this_interpreter(void)
     if (home.interp == interp)
         return 0;
     if (home.is_in && sd_interpreter_lives(home.interp))
-        return sd_fail(SD_EEXISTS, "calls are followed in another interpreter of this "
-                                   "process: stop that first");
+        return sd_fail(SD_EEXISTS, "another interpreter in this process is already "
+                                   "tracing calls; stop it first");
     memset(&home, 0, sizeof home);
     home.interp = interp;
     home.slot = sd_eval_slot(interp);
@@ -417,22 +420,22 @@ static int follow_this_interpreter(void)
 
 void sd_front_eval_tell(void) { tell_what_is_missing(sd_tsc()); }
 
-int sd_front_eval_set(enum sd_eval_wish wish)
+int sd_front_eval_set(enum sd_eval_request request)
 {
     int rc;
 
-    if (wish == SD_EVAL_OFF && !home.is_in)
+    if (request == SD_EVAL_OFF && !home.is_in)
         return 0;
     rc = follow_this_interpreter();
     if (rc < 0)
         return rc;
     if (home.is_in && *home.slot != hook)
         see_who_is_above();
-    if (wish == SD_EVAL_OFF)
+    if (request == SD_EVAL_OFF)
         tell_what_is_missing(sd_tsc());
-    home.wish = wish;
+    home.request = request;
     choose_path();
-    if (wish == SD_EVAL_OFF)
+    if (request == SD_EVAL_OFF)
         take_out();
     else if (!home.is_in || (*home.slot == SD_EVAL_NOBODY && !home.is_lifted))
         put_in();

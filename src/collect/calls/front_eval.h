@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_FRONT_EVAL_H
 #define SD_CALLS_FRONT_EVAL_H
-/* front_eval: calls of CPython 3.8 to 3.11, heard through the eval-frame function.
+/* front_eval: traces calls of CPython 3.8 to 3.11 through the eval-frame function.
  *
  * The interpreter calls one function for every frame that it evaluates (PEP 523), in
  * all threads, also in those that were running before.  Before 3.11 it does so anyway;
@@ -22,14 +22,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sd_eval_wish {
+enum sd_eval_request {
     SD_EVAL_OFF,    /* passes calls on, or is gone */
     SD_EVAL_CALLS,  /* follows calls */
     SD_EVAL_THREADS /* only sees to it that each thread has the profile function */
 };
 
 /* In the current interpreter; SD_EEXISTS when another one is being followed. */
-int sd_front_eval_set(enum sd_eval_wish wish);
+int sd_front_eval_set(enum sd_eval_request request);
 /* Tells of calls that another hook has kept from ours until now. */
 void sd_front_eval_tell(void);
 

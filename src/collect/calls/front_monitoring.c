@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* front_monitoring: calls as sys.monitoring tells of them (3.12 and later).
+/* front_monitoring: traces calls through sys.monitoring (3.12 and later).
  *
  * The interpreter calls an object of ours for each event; with a vectorcall slot that
  * costs half of what a function does.  One tool id serves all sessions (tool.h).
@@ -39,6 +39,8 @@ static struct {
     bool has_disabled;               /* something was left out */
     PyObject *missing;               /* of sys.monitoring; the tool's */
 } front;
+
+static struct sd_tool_user user; /* of the tool id */
 
 /* --- Events ---------------------------------------------------------------------- */
 
@@ -96,7 +98,7 @@ static uintptr_t caller_of(const sd_frame *f)
  * or was called from C. */
 LESS_USUAL start_slowly(sd_frame *f, PyObject *code)
 {
-    sd_calls_enter(key_of(code), code, (uintptr_t)f, caller_of(f));
+    sd_calls_enter_found(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
 }
 
@@ -372,8 +374,8 @@ static int set_listener(const struct event *e, unsigned wanted, long *mask)
 {
     bool is_wanted = wanted & e->when;
     long number;
-    int rc = sd_tool_hear(SD_TOOL_CALLS, e->name,
-                          is_wanted ? callback_of(e, wanted) : NULL, &number);
+    int rc = sd_tool_hear(&user, e->name, is_wanted ? callback_of(e, wanted) : NULL,
+                          &number);
 
     if (rc == 0 && is_wanted)
         *mask |= number;
@@ -397,7 +399,7 @@ static int set_listeners(unsigned wanted)
     for (int i = 0; rc == 0 && i < N_EVENTS; i++)
         rc = set_listener(&heard[i], wanted, &mask);
     if (rc == 0)
-        rc = sd_tool_hear_all(SD_TOOL_CALLS, mask);
+        rc = sd_tool_hear_all(&user, mask);
     return rc == 0 ? put_back() : rc;
 }
 
@@ -417,7 +419,7 @@ static void stop_listening(void)
         return;
     if (put_back() < 0)
         PyErr_Clear();
-    sd_tool_leave(SD_TOOL_CALLS);
+    sd_tool_leave(&user);
     front.missing = NULL;
     front.interpreter = NULL;
     front.events = 0;
@@ -425,7 +427,7 @@ static void stop_listening(void)
 
 static int start_listening(void)
 {
-    int rc = sd_tool_join(SD_TOOL_CALLS);
+    int rc = sd_tool_join(&user);
 
     if (rc != 0)
         return rc;
@@ -462,24 +464,24 @@ static bool can_listen_here(void)
 
 int sd_calls_listen(unsigned events)
 {
-    struct sd_raised raised;
+    struct sd_pending_exception raised;
     int rc;
 
     /* Before anything is touched: what that one hears goes on. */
     if (!can_listen_here())
-        return sd_fail(SD_ELACKS, "calls are followed in another interpreter of this "
-                                  "process already");
+        return sd_fail(SD_ELACKS, "another interpreter in this process is already "
+                                  "tracing calls");
     events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED | SD_CALLS_SIGNED;
     if (events == front.events)
         return 0;
-    raised = sd_raised_take();
+    raised = sd_pending_exception_take();
     rc = events ? listen_to(events) : 0;
     if (rc != 0 || !events)
         stop_listening();
     if (rc == -1 && PyErr_Occurred())
-        rc = sd_fail(SD_ELACKS, "sys.monitoring refused to tell of calls");
+        rc = sd_fail(SD_ELACKS, "sys.monitoring refused the events for calls");
     PyErr_Clear();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return rc;
 }
 #endif

@@ -119,6 +119,19 @@ __attribute__((noinline)) static int start_signed(struct sd_call_tree *t,
     return 0;
 }
 
+/* hot: a plain call of a function that is none of the two that were likely to be called
+ * from here. */
+__attribute__((noinline)) static int start_found(struct sd_call_tree *t, uint64_t key,
+                                                 const void *called, uintptr_t frame,
+                                                 uintptr_t below)
+{
+    struct sd_call_entry *e = sd_call_tree_enter_slowly(t, key, called, frame, below);
+
+    if (e)
+        e->start = sd_tsc();
+    return 0;
+}
+
 /* hot: every call and return.  As in the eval-frame hook, the usual case alone stands
  * here. */
 static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
@@ -126,27 +139,38 @@ static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
     struct sd_call_tree *t = sd_calls_only;
     sd_live_frame *live = sd_profiled_live(f);
     uintptr_t frame = (uintptr_t)live;
-    struct sd_call_entry *e = NULL;
+    struct sd_call_entry *e;
 
     (void)object;
     if (__builtin_expect(!t || t->extra || sd_live_is_generators(live), 0))
         return profile_with_care(f, what, arg);
     if (what == PyTrace_CALL) {
+        PyCodeObject *code = sd_live_code(live);
+        uintptr_t below = sd_profiled_below(f);
+
         if (t->names.sign)
             return start_signed(t, f, live);
-        e = sd_call_tree_try(t, (uintptr_t)sd_live_code(live), frame,
-                             sd_profiled_below(f));
+        e = sd_call_tree_try(t, (uintptr_t)code, frame, below);
+        if (__builtin_expect(!e && sd_call_tree_is_on_top(t, below), 0))
+            return start_found(t, (uintptr_t)code, code, frame, below);
     } else if (what == PyTrace_RETURN) {
         sd_call_tree_leave(t, frame, sd_tsc());
         return 0;
     } else if (t->sees_c && Py_TYPE(arg) == &PyCFunction_Type) {
+        uint64_t key;
+
         if (what != PyTrace_C_CALL) {
             sd_call_tree_leave(t, frame | SD_FRAME_C, sd_tsc());
             return 0;
         }
-        if (t->top->frame != (frame | SD_FRAME_C))
-            e = sd_call_tree_try(t, sd_calls_c_key(((PyCFunctionObject *)arg)->m_ml),
-                                 frame | SD_FRAME_C, frame);
+        if (t->top->frame == (frame | SD_FRAME_C))
+            return profile_with_care(f, what, arg);
+        key = sd_calls_c_key(((PyCFunctionObject *)arg)->m_ml);
+        e = sd_call_tree_try(t, key, frame | SD_FRAME_C, frame);
+        if (__builtin_expect(!e && sd_call_tree_is_on_top(t, frame), 0))
+            return start_found(t, key, arg, frame | SD_FRAME_C, frame);
+    } else {
+        return profile_with_care(f, what, arg);
     }
     if (__builtin_expect(!e, 0))
         return profile_with_care(f, what, arg);

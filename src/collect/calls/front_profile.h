@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_FRONT_PROFILE_H
 #define SD_CALLS_FRONT_PROFILE_H
-/* front_profile: calls of Python and of C functions in CPython 3.8 to 3.11, heard
- * through the profile function, as cProfile does.
+/* front_profile: traces calls of Python and C functions in CPython 3.8 to 3.11 through
+ * the profile function, as cProfile does.
  *
  * Only it hears of C functions.  It hears of Python's as well, and is then the only
  * front: the eval-frame function would count them twice.  Each thread has its own, with

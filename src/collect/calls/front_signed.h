@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_FRONT_SIGNED_H
 #define SD_CALLS_FRONT_SIGNED_H
-/* front_signed: the key of a function that starts, where arguments are part of it.
+/* front_signed: finds the key of a call whose arguments are part of it.
  *
  * The node that was called last from here has, mostly, the signature that this call has
  * too: its types are compared where they lie, and nothing is looked up.  What is more

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* listen: which front hears, in CPython 3.8 to 3.11. */
+/* listen: chooses the front on CPython 3.8 to 3.11. */
 #include "cpython/compat.h"
 
 #include "collect/calls/front.h"
@@ -13,7 +13,8 @@ void sd_calls_tell_missing(void) {}
 #include "collect/calls/sessions.h"
 
 /* With C functions the profile function hears all; the eval-frame function then only
- * finds the threads that start later. */
+ * finds the threads that start later.  Threads that were heard by that one, for others
+ * who want no C functions, need the profile function as well. */
 static int listen_with_c(bool is_for_all)
 {
     int rc = sd_front_eval_set(is_for_all ? SD_EVAL_THREADS : SD_EVAL_OFF);
@@ -35,7 +36,7 @@ static int listen_to(unsigned events)
         return sd_fail(SD_ELACKS, "bounded overhead needs sys.monitoring, which Python "
                                   "3.12 and later have");
     if (events & SD_CALLS_C)
-        return listen_with_c(events & SD_CALLS_ALL);
+        return listen_with_c(events & SD_CALLS_ALL || sd_calls_is_mixed());
     sd_front_profile_off(SD_PROFILE_ALL);
     return sd_front_eval_set(events & SD_CALLS_PYTHON ? SD_EVAL_CALLS : SD_EVAL_OFF);
 }

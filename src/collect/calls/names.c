@@ -44,6 +44,10 @@ static bool is_plain_descriptor(PyObject *o)
            type == &PyFunction_Type;
 }
 
+/* PyObject_Repr would run the handlers of signals that wait, in the midst of a call of
+ * ours: the program may then clear or stop the profiler that asks. */
+static PyObject *repr_of(PyObject *o) { return Py_TYPE(o)->tp_repr(o); }
+
 /* cProfile writes a method as its type's attribute is written. */
 static PyObject *name_of_method(PyCFunctionObject *f)
 {
@@ -54,7 +58,7 @@ static PyObject *name_of_method(PyCFunctionObject *f)
     Py_XDECREF(name);
     if (found && is_plain_descriptor(found)) {
         Py_INCREF(found);
-        text = PyObject_Repr(found);
+        text = repr_of(found);
         Py_DECREF(found);
     }
     if (text)
@@ -70,7 +74,7 @@ static PyObject *name_of_method(PyCFunctionObject *f)
 static PyObject *name_of_c(PyObject *what)
 {
     if (!PyCFunction_Check(what))
-        return PyObject_Repr(what);
+        return repr_of(what);
     return ((PyCFunctionObject *)what)->m_self
                ? name_of_method((PyCFunctionObject *)what)
                : name_of_function((PyCFunctionObject *)what);
@@ -299,12 +303,12 @@ static uint32_t define_function(struct sd_calls_names *names, struct sd_call_tre
 uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
                          const void *what)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     uint32_t site;
 
     name_thread(t);
     site = define_function(names, t, key, what);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return site;
 }
 

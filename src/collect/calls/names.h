@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_NAMES_H
 #define SD_CALLS_NAMES_H
-/* names: the functions that a session has met.
+/* names: keeps and names the functions that a session has met.
  *
  * A key is an address, so what it is the address of must live as long as the key is
  * used: a code object is held.  A C function is known by its PyMethodDef, which says
@@ -26,7 +26,7 @@ struct sd_calls_names {    /* all zero is a fresh one */
  * again from one text are alike. */
 uint64_t sd_code_place(const PyCodeObject *code);
 
-/* For sd_calls_wish, with the struct above as `of`. */
+/* For sd_calls_request, with the struct above as `of`. */
 uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
                          const void *what);
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_OPTIONS_H
 #define SD_CALLS_OPTIONS_H
-/* options: of the collector calls, in the order of about.c, and their way into the
- * program that is traced. */
-#include <stdbool.h>
-
+/* options: the options of the collector calls, in the order of about.c. */
 #include "base/option.h"
 
 enum { SD_CALLS_NODES_LEAST = 2, SD_CALLS_NODES_MOST = 16000000 };
@@ -24,8 +21,6 @@ enum {
 /* How much of arguments is wanted (enum sd_value_detail), 0: nothing; -1: no such word.
  */
 int sd_calls_signatures_of(const struct sd_option_value *v);
-/* Whether the run wants calls (SONDE_WITH: "sections,calls:builtins=1;nodes=1000"), and
- * how.  What is not given there has its fallback. */
-bool sd_calls_options_from(const char *with,
-                           struct sd_option_value values[SD_CALLS_N_OPTIONS]);
+/* Sets the options that another one implies (scaling). */
+void sd_calls_imply(struct sd_option_value values[SD_CALLS_N_OPTIONS]);
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_OWN_PROFILE_H
 #define SD_CALLS_OWN_PROFILE_H
-/* own_profile: the program's own sys.setprofile functions hear what they would hear
- * without us (CPython 3.8 to 3.11).
+/* own_profile: lets the program's own sys.setprofile functions get the events that they
+ * would get without us (CPython 3.8 to 3.11).
  *
  * The interpreter tells the end of a C function to whatever profile function is set
  * then, if any was set when the C function began.  While ours is set that is always so:

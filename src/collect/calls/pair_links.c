@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 #if SD_TINY
@@ -19,6 +20,7 @@ static struct sd_pair_link **slot_of(struct sd_pair_link **slots, size_t n,
         (uint64_t)(uintptr_t)caller * 0x9E3779B97F4A7C15u ^ key * 0xC2B2AE3D27D4EB4Fu;
     size_t at = (hash ^ hash >> 29) & (n - 1);
 
+    sd_assert_slow(n > 0 && (n & (n - 1)) == 0);
     while (slots[at] && (slots[at]->key != key || slots[at]->caller != caller))
         at = (at + 1) & (n - 1);
     return &slots[at];
@@ -29,6 +31,7 @@ static bool make_room(struct sd_pair_links *s)
     size_t n = s->n_slots * 2;
     struct sd_pair_link **grown;
 
+    sd_assert(s->n < s->n_slots); /* or a search would not end */
     if (s->n < s->n_slots / 2)
         return true;
     grown = sd_zalloc(n * sizeof *grown);
@@ -72,6 +75,7 @@ static struct sd_pair_link *new_link(struct sd_pair_links *s, struct sd_call_tre
         return NULL;
     *l = (struct sd_pair_link){ .key = callee.key, .callee = f, .caller = caller };
     *slot_of(s->slots, s->n_slots, caller, callee.key) = l;
+    sd_assert_slow(f->key == callee.key);
     s->n++;
     return l;
 }
@@ -185,6 +189,7 @@ bool sd_pair_links_number(struct sd_pair_links *s, struct sd_pair_link *l,
     while (s->n_pairs <= pair)
         s->by_pair[s->n_pairs++] = NULL;
     s->by_pair[pair] = l;
+    sd_assert(pair < s->n_pairs && s->n_pairs <= s->cap_pairs);
     l->pair = pair;
     return true;
 }

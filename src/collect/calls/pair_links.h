@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_PAIR_LINKS_H
 #define SD_CALLS_PAIR_LINKS_H
-/* pair_links: the functions of a thread that called beyond its full tree, and which of
- * them called which.
+/* pair_links: knows the functions of a thread that called beyond its full tree, and
+ * which of them called which.
  *
  * They are found as cells of a tree are: a function knows the callee that it called
  * last, a link the one that was called after it.
@@ -10,7 +10,8 @@
  * cProfile counts a call as primitive, and its time in the total, when its function (or
  * its pair) is not open already.  So every function and every link knows the place in
  * the stack of its outermost call; that it is open still is seen by looking there.
- * Nothing is to be done when it ends. */
+ * Nothing is to be done when it ends.  Places are bytes from the start of the stack,
+ * which spares each call some multiplications. */
 #include "base/arena.h"
 #include "capture/pair_cell.h"
 #include "collect/calls/call_tree.h"
@@ -22,7 +23,7 @@ struct sd_pair_function {
     struct sd_pair_link *last;      /* what it called last; NULL: nothing */
     struct sd_pair_function *whole; /* with signatures: the function, whatever they are
                                      */
-    uint32_t place; /* in the stack, of its outermost call, if it is open */
+    size_t place; /* in the stack, of its outermost call, if it is open */
     uint32_t site;
 };
 
@@ -33,7 +34,7 @@ struct sd_pair_link {          /* a caller and what it calls */
     struct sd_pair_function *callee, *caller;
     struct sd_pair_link *whole; /* with signatures: of the functions, whatever they are
                                  */
-    uint32_t place;             /* as a function's */
+    size_t place;               /* as a function's */
     uint32_t pair;              /* index of the cell */
 };
 
@@ -51,8 +52,8 @@ struct sd_pair_links {             /* all zero is a released one */
 bool sd_pair_links_init(struct sd_pair_links *s);
 void sd_pair_links_release(struct sd_pair_links *s);
 
-/* What a call was of: `site` is 0 when it is not in the tree, `what` (tree.h) is needed
- * then. */
+/* What a call was of: `site` is 0 when it is not in the tree, `what` (call_tree.h) is
+ * needed then. */
 struct sd_pair_callee {
     uint64_t key;
     uint32_t site;
@@ -87,13 +88,25 @@ static inline struct sd_pair_link *sd_pair_links_likely(struct sd_pair_function 
     return caller->last = l;
 }
 
+static inline size_t sd_call_place(const struct sd_call_tree *t,
+                                   const struct sd_call_entry *e)
+{
+    return (size_t)((const char *)e - (const char *)t->stack);
+}
+
+static inline const struct sd_call_entry *sd_call_entry_at(const struct sd_call_tree *t,
+                                                           size_t place)
+{
+    return (const void *)((const char *)t->stack + place);
+}
+
 /* hot: is the function not open below the place `at`?  From now on it is. */
 static inline bool sd_pair_function_opens(const struct sd_call_tree *t,
                                           struct sd_pair_function *f, size_t at)
 {
-    if (f->place < at && t->stack[f->place].cell->key == f->key)
+    if (f->place < at && sd_call_entry_at(t, f->place)->cell->key == f->key)
         return false;
-    f->place = (uint32_t)at;
+    f->place = at;
     return true;
 }
 
@@ -101,10 +114,12 @@ static inline bool sd_pair_function_opens(const struct sd_call_tree *t,
 static inline bool sd_pair_link_opens(const struct sd_call_tree *t,
                                       struct sd_pair_link *l, size_t at)
 {
-    if (l->place < at && l->place > 0 && t->stack[l->place].cell->key == l->key &&
-        t->stack[l->place - 1].cell->key == l->caller->key)
+    const struct sd_call_entry *e = sd_call_entry_at(t, l->place);
+
+    if (l->place < at && l->place > 0 && e->cell->key == l->key &&
+        e[-1].cell->key == l->caller->key)
         return false;
-    l->place = (uint32_t)at;
+    l->place = at;
     return true;
 }
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "collect/calls/open_calls.h"
 #include "collect/calls/pair_links.h"
 
 /* A program can make functions without end (exec), so there is a limit; real ones have
@@ -17,6 +18,7 @@ enum { MOST_PAIRS = 4000000 };
 
 struct level { /* an entry of the tree, as it was seen last */
     const struct sd_call_cell *cell;
+    size_t place; /* in the stack, as a function's (pair_links.h) */
     struct sd_pair_function *function;
     struct sd_beyond_cell *exits[2]; /* where calls leave the tree from it, with a
                                         Python or a C function; NULL: not yet */
@@ -26,7 +28,6 @@ struct level { /* an entry of the tree, as it was seen last */
 };
 
 struct sd_call_pairs {
-    struct sd_calls_inside n;      /* calls beyond the tree, ever */
     struct sd_beyond_cell *exit;   /* where the entries beyond the tree left it */
     struct sd_cells *cells;        /* the tree's second kind; borrowed */
     struct sd_pair_cell *lost;     /* the first: calls that found no room; NULL: not
@@ -34,10 +35,7 @@ struct sd_call_pairs {
     struct sd_beyond_cell no_exit; /* in the place of an exit, on a full disk */
     struct sd_open_cell below;     /* of the entry that the first of those beyond the
                                       tree stands on: `number` is that of the exit */
-    struct sd_cells *open_cells;   /* the tree's third kind; borrowed */
-    struct sd_open_cell **free;    /* those that no call has; owned */
-    size_t n_free, cap_free;       /* with room for all of them */
-    size_t n_open_cells;
+    struct sd_open_calls open_calls;
     struct sd_pair_links links;
     struct level *levels; /* by place in the stack; owned */
     size_t n_levels, cap_levels;
@@ -49,26 +47,6 @@ struct sd_call_pairs {
 static struct sd_pair_cell *pair_of(const struct sd_call_entry *e)
 {
     return (struct sd_pair_cell *)(void *)e->cell; /* which it begins with */
-}
-
-static void count_inside(struct sd_calls_inside *to, uint64_t key, int64_t n)
-{
-    if (key & 1)
-        to->c += (uint64_t)n;
-    else
-        to->python += (uint64_t)n;
-}
-
-static void add_inside(struct sd_calls_inside *to, struct sd_calls_inside n)
-{
-    to->python += n.python;
-    to->c += n.c;
-}
-
-static struct sd_calls_inside calls_inside(const struct sd_open_cell *open)
-{
-    return (struct sd_calls_inside){ open->direct.python + open->deeper.python,
-                                     open->direct.c + open->deeper.c };
 }
 
 /* --- Pairs ------------------------------------------------------------------------ */
@@ -149,32 +127,33 @@ __attribute__((noinline)) static bool give_cell(struct sd_call_tree *t,
 
 /* --- Functions as wholes --------------------------------------------------------- */
 
-/* The function that runs at this place of the stack; NULL: not known. */
-static struct sd_pair_function *whole_at(const struct sd_call_tree *t, size_t at)
+/* The function that this entry runs; NULL: not known. */
+static struct sd_pair_function *whole_of(const struct sd_call_tree *t,
+                                         const struct sd_call_entry *e)
 {
-    const struct sd_call_entry *e = &t->stack[at];
-
     if (sd_call_entry_is_beyond(e))
         return e->open->flags & SD_BEYOND_LOST ? NULL : e->function->whole;
-    return t->pairs->levels[at].function->whole;
+    return t->pairs->levels[e - t->stack].function->whole;
 }
 
 static bool opens_whole(const struct sd_call_tree *t, struct sd_pair_function *f,
                         size_t at)
 {
-    if (f->place < at && whole_at(t, f->place) == f)
+    if (f->place < at && whole_of(t, sd_call_entry_at(t, f->place)) == f)
         return false;
-    f->place = (uint32_t)at;
+    f->place = at;
     return true;
 }
 
 static bool opens_whole_pair(const struct sd_call_tree *t, struct sd_pair_link *l,
                              size_t at)
 {
-    if (l->place < at && l->place > 0 && whole_at(t, l->place) == l->callee &&
-        whole_at(t, l->place - 1) == l->caller)
+    const struct sd_call_entry *e = sd_call_entry_at(t, l->place);
+
+    if (l->place < at && l->place > 0 && whole_of(t, e) == l->callee &&
+        whole_of(t, e - 1) == l->caller)
         return false;
-    l->place = (uint32_t)at;
+    l->place = at;
     return true;
 }
 
@@ -183,7 +162,7 @@ static unsigned count_whole(const struct sd_call_tree *t, size_t at,
                             struct sd_pair_link *whole)
 {
     if (opens_whole(t, whole->callee, at)) {
-        whole->place = (uint32_t)at;
+        whole->place = at;
         whole->cell->primitive++;
         return SD_BEYOND_WHOLE_OUTERMOST;
     }
@@ -196,20 +175,21 @@ static unsigned count_whole(const struct sd_call_tree *t, size_t at,
 static struct sd_pair_cell *whole_cell(const struct sd_call_tree *t,
                                        const struct sd_call_entry *e)
 {
+    sd_assert_slow(t->pairs->links.by_pair[e->open->pair]->whole);
     return t->pairs->links.by_pair[e->open->pair]->whole->cell;
 }
 
-static void book_whole(struct sd_pair_cell *cell, unsigned flags,
-                       struct sd_calls_inside inside, uint64_t ticks, uint64_t cpu)
+static void book_whole(struct sd_pair_cell *cell, unsigned flags, sd_both_calls inside,
+                       uint64_t ticks, uint64_t cpu)
 {
     if (flags & SD_BEYOND_WHOLE_OUTERMOST) {
         cell->callee.ticks += ticks;
         cell->callee.cpu_ns += cpu;
-        add_inside(&cell->inside_calls, inside);
+        sd_calls_inside_add(&cell->inside_calls, inside);
     } else {
         cell->inner_ticks += ticks;
         cell->inner_cpu_ns += cpu;
-        add_inside(&cell->inner_calls, inside);
+        sd_calls_inside_add(&cell->inner_calls, inside);
     }
 }
 
@@ -221,56 +201,23 @@ static void undo_whole(struct sd_pair_cell *cell, unsigned flags)
 
 /* --- What is open ---------------------------------------------------------------- */
 
-/* On a full disk it is not in the capture, and all else is as it should be. */
-static struct sd_open_cell *add_open_cell(struct sd_call_pairs *p)
+/* A place of the stack keeps its cell for the calls that come to stand there.  False:
+ * no memory. */
+static bool has_open_cell(struct sd_call_tree *t, struct sd_call_entry *place)
 {
-    struct sd_open_cell fresh = { .number = sd_cells_n(p->open_cells) };
-    struct sd_open_cell **grown =
-        sd_grow_array(p->free, &p->cap_free, p->n_open_cells + 1, sizeof *grown);
-    struct sd_open_cell *open;
+    struct sd_open_calls *o = &t->pairs->open_calls;
+    struct sd_call_pause pause;
 
-    if (!grown)
-        return NULL;
-    p->free = grown;
-    if (sd_cells_add(p->open_cells, &fresh) != SD_NO_CELL)
-        open = sd_cells_at(p->open_cells, fresh.number);
-    else
-        open = sd_arena_alloc(&p->links.arena, sizeof *open);
-    p->n_open_cells += open != NULL;
-    return open;
-}
-
-__attribute__((noinline)) static struct sd_open_cell *
-new_open_cell(struct sd_call_tree *t)
-{
-    struct sd_call_pause pause = sd_call_tree_pause(t);
-    struct sd_open_cell *open = add_open_cell(t->pairs);
-
+    if (place->open)
+        return true;
+    if (o->n_spare > 0) {
+        place->open = o->spare[--o->n_spare];
+        return true;
+    }
+    pause = sd_call_tree_pause(t);
+    place->open = sd_open_calls_make(o, &t->pairs->links.arena);
     sd_call_tree_go_on(t, pause);
-    return open;
-}
-
-/* hot: the cell of a call that is about to begin.  NULL: no memory. */
-static inline struct sd_open_cell *take_open_cell(struct sd_call_tree *t)
-{
-    struct sd_call_pairs *p = t->pairs;
-
-    if (__builtin_expect(p->n_free > 0, 1))
-        return p->free[--p->n_free];
-    return new_open_cell(t);
-}
-
-/* hot: whoever reads it from now on finds no call there. */
-static inline void close_cell(struct sd_open_cell *open)
-{
-    open->flags = 0;
-    atomic_signal_fence(memory_order_seq_cst);
-}
-
-static inline void give_back(struct sd_call_pairs *p, struct sd_open_cell *open)
-{
-    sd_assert_slow(p->n_free < p->n_open_cells);
-    p->free[p->n_free++] = open;
+    return place->open != NULL;
 }
 
 static bool has_level(struct sd_call_pairs *p, size_t at)
@@ -299,20 +246,22 @@ static bool bring_up(struct sd_call_tree *t, const struct sd_call_entry *top)
         return false;
     for (size_t i = p->n_levels; i < n; i++) {
         const struct sd_call_cell *cell = t->stack[i].cell;
+        size_t at = sd_call_place(t, &t->stack[i]);
         struct sd_pair_function *caller = p->levels[i - 1].function;
         struct sd_pair_link *l =
             find(t, caller, (struct sd_pair_callee){ cell->key, cell->site, NULL });
 
-        p->levels[i] =
-            (struct level){ .cell = cell, .function = l ? l->callee : caller };
+        p->levels[i] = (struct level){ .cell = cell,
+                                       .place = at,
+                                       .function = l ? l->callee : caller };
         p->n_levels = i + 1;
         if (!l)
             continue;
-        sd_pair_function_opens(t, l->callee, i);
-        sd_pair_link_opens(t, l, i);
+        sd_pair_function_opens(t, l->callee, at);
+        sd_pair_link_opens(t, l, at);
         if (has_wholes(t) && sd_pair_links_whole(&p->links, t, l)) {
-            opens_whole(t, l->whole->callee, i);
-            opens_whole_pair(t, l->whole, i);
+            opens_whole(t, l->whole->callee, at);
+            opens_whole_pair(t, l->whole, at);
         }
     }
     sd_assert_slow(p->levels[n - 1].cell == top->cell);
@@ -325,7 +274,8 @@ static bool has_cells(struct sd_call_tree *t, struct sd_call_pairs *p,
                       const struct sd_pair_cell *first)
 {
     if (sd_cells_beside(t->table, SD_CELLS_PAIRS, sizeof *first, &p->cells) < 0 ||
-        sd_cells_beside(t->table, SD_CELLS_OPEN, sizeof **p->free, &p->open_cells) < 0)
+        sd_cells_beside(t->table, SD_CELLS_OPEN, sizeof(struct sd_open_cell),
+                        &p->open_calls.cells) < 0)
         return false;
     if (sd_cells_n(p->cells) == 0)
         sd_cells_add(p->cells, first);
@@ -412,29 +362,13 @@ static bool leave_tree(struct sd_call_tree *t, uint64_t key)
     if (!bring_up(t, t->top))
         return false;
     l = &p->levels[p->n_levels - 1];
+    sd_assert_slow(p->n_levels == (size_t)(t->top - t->stack) + 1);
     if (!l->exits[key & 1])
         find_exit(t, l, key & 1);
     if (sd_cells_n(t->table) >= t->n_max) /* else there may be room later */
         l->absent_keys[key >> 4 & 1] = key;
     leave_by(p, l->exits[key & 1] ? l->exits[key & 1] : &p->no_exit,
              l->exit_numbers[key & 1]);
-    return true;
-}
-
-/* hot: has the entry on top, which is in a full tree, left it with this function
- * before? Then the tree has no cell for it. */
-bool sd_call_pairs_leaves_again(struct sd_call_tree *t, uint64_t key)
-{
-    struct sd_call_pairs *p = t->pairs;
-    struct level *l;
-
-    if (p->n_levels != (size_t)(t->top - t->stack) + 1)
-        return false;
-    l = &p->levels[p->n_levels - 1];
-    if (l->cell != t->top->cell || l->absent_keys[key >> 4 & 1] != key ||
-        !l->exits[key & 1])
-        return false;
-    leave_by(p, l->exits[key & 1], l->exit_numbers[key & 1]);
     return true;
 }
 
@@ -445,124 +379,185 @@ static inline struct sd_open_cell *open_below(struct sd_call_pairs *p,
     return sd_call_entry_is_beyond(e - 1) ? e[-1].open : &p->below;
 }
 
+/* hot: every call beyond the tree, whose pair has a cell and whose place has one.
+ * What is open as the callee of a pair is open, so that mostly the first look is all.
+ */
+static inline __attribute__((always_inline)) struct sd_call_entry *
+count(struct sd_call_tree *t, struct sd_pair_link *l, uintptr_t frame,
+      struct sd_open_cell *below, unsigned flags)
+{
+    struct sd_call_entry *e = t->top + 1;
+    struct sd_open_cell *open = e->open;
+    struct sd_pair_cell *cell = l->cell;
+    struct sd_pair_function *callee = l->callee;
+    uint64_t key = l->key;
+    size_t at = sd_call_place(t, e);
+
+    sd_assert_slow(t->top < t->last && sd_open_cell_is_empty(open));
+    e->cell = &cell->callee;
+    e->frame = (frame & ~(uintptr_t)SD_FRAME_TAGS) | SD_FRAME_BEYOND;
+    e->function = callee;
+    open->pair = l->pair;
+    open->below = below->number;
+    cell->callee.calls++;
+    ++*sd_calls_inside_of_kind(&below->direct, key);
+    if (__builtin_expect(sd_pair_function_opens(t, callee, at), 1)) {
+        l->place = at;
+        cell->primitive++;
+        flags |= SD_BEYOND_OUTERMOST;
+    } else if (sd_pair_link_opens(t, l, at)) {
+        cell->inner_primitive++;
+        flags |= SD_BEYOND_INNER;
+    }
+    e->skipped = t->skipped; /* behind the pauses of what was made */
+    atomic_signal_fence(memory_order_release);
+    open->flags = flags | SD_BEYOND_OPEN | (key & 1 ? SD_BEYOND_C : 0);
+    t->top = e;
+    return e;
+}
+
 /* No room: it is a part of its caller, and what it calls is called by that one. */
-__attribute__((noinline)) static unsigned lose(struct sd_call_tree *t,
-                                               struct sd_call_entry *e, uint64_t key,
-                                               struct sd_pair_function *caller)
+static struct sd_call_entry *lose(struct sd_call_tree *t, uint64_t key, uintptr_t frame,
+                                  struct sd_pair_function *caller,
+                                  struct sd_open_cell *below, unsigned flags)
 {
     struct sd_call_cell *nowhere = &t->pairs->nowhere[key & 1];
+    struct sd_call_entry *e = t->top + 1;
 
+    sd_assert_slow(t->top < t->last && sd_open_cell_is_empty(e->open));
     nowhere->site = caller->site;
     e->cell = nowhere;
+    e->frame = (frame & ~(uintptr_t)SD_FRAME_TAGS) | SD_FRAME_BEYOND;
     e->function = caller;
+    e->open->pair = 0;
+    e->open->below = below->number;
     lose_call(t);
-    return SD_BEYOND_LOST;
+    e->skipped = t->skipped;
+    atomic_signal_fence(memory_order_release);
+    e->open->flags =
+        flags | SD_BEYOND_OPEN | SD_BEYOND_LOST | (key & 1 ? SD_BEYOND_C : 0);
+    t->top = e;
+    return e;
 }
 
-/* hot: every call beyond the tree.  What is open as the callee of a pair is open, so
- * that mostly the first look is all. */
-static inline unsigned count(struct sd_call_tree *t, struct sd_call_entry *e,
-                             struct sd_pair_link *l, struct sd_open_cell *below)
+/* Any call, from an entry that has left the tree or leaves it now. */
+__attribute__((noinline)) static struct sd_call_entry *
+enter(struct sd_call_tree *t, uint64_t key, const void *what, uintptr_t frame)
 {
-    struct sd_call_pairs *p = t->pairs;
-    size_t at = (size_t)(e - t->stack);
-    unsigned flags = 0;
+    struct sd_pair_function *caller = function_at(t, t->top);
+    struct sd_pair_link *l = find(t, caller, (struct sd_pair_callee){ key, 0, what });
+    struct sd_open_cell *below = open_below(t->pairs, t->top + 1);
+    unsigned flags = below == &t->pairs->below ? SD_BEYOND_FIRST : 0;
 
-    e->cell = &l->cell->callee;
-    e->cell->calls++;
-    e->function = l->callee;
-    e->open->pair = l->pair;
-    if (__builtin_expect(l->key & 1, 0)) {
-        below->direct.c++;
-        p->n.c++;
-    } else {
-        below->direct.python++;
-        p->n.python++;
+    if (!has_open_cell(t, t->top + 1)) {
+        lose_call(t);
+        return NULL;
     }
-    if (__builtin_expect(l->whole != NULL, 0))
-        flags = count_whole(t, at, l->whole);
-    if (__builtin_expect(sd_pair_function_opens(t, l->callee, at), 1)) {
-        l->place = (uint32_t)at;
-        l->cell->primitive++;
-        return flags | SD_BEYOND_OUTERMOST;
-    }
-    if (!sd_pair_link_opens(t, l, at))
-        return flags;
-    l->cell->inner_primitive++;
-    return flags | SD_BEYOND_INNER;
-}
-
-struct sd_call_entry *sd_call_pairs_enter_first(struct sd_call_tree *t, uint64_t key,
-                                                const void *what, uintptr_t frame)
-{
-    if (leave_tree(t, key))
-        return sd_call_pairs_enter(t, key, what, frame);
-    lose_call(t);
-    return NULL;
+    if (!l || (!l->cell && !give_cell(t, l)))
+        return lose(t, key, frame, caller, below, flags);
+    if (l->whole)
+        flags |= count_whole(t, sd_call_place(t, t->top + 1), l->whole);
+    return count(t, l, frame, below, flags);
 }
 
 struct sd_call_entry *sd_call_pairs_enter(struct sd_call_tree *t, uint64_t key,
                                           const void *what, uintptr_t frame)
 {
-    struct sd_call_entry *e = t->top + 1;
-    struct sd_pair_function *caller = function_at(t, t->top);
-    struct sd_pair_link *l = find(t, caller, (struct sd_pair_callee){ key, 0, what });
-    struct sd_open_cell *open = take_open_cell(t), *below = open_below(t->pairs, e);
-    unsigned flags = SD_BEYOND_OPEN |
-                     (below == &t->pairs->below ? SD_BEYOND_FIRST : 0) |
-                     (key & 1 ? SD_BEYOND_C : 0);
+    if (sd_call_entry_is_beyond(t->top) || leave_tree(t, key))
+        return enter(t, key, what, frame);
+    lose_call(t);
+    return NULL;
+}
 
-    if (__builtin_expect(!open, 0)) {
-        lose_call(t);
-        return NULL;
-    }
-    e->frame = (frame & ~(uintptr_t)SD_FRAME_TAGS) | SD_FRAME_BEYOND;
-    e->open = open;
-    *open = (struct sd_open_cell){ .number = open->number, .below = below->number };
-    if (__builtin_expect(l && (l->cell || give_cell(t, l)), 1))
-        flags |= count(t, e, l, below);
-    else
-        flags |= lose(t, e, key, caller);
-    e->skipped = t->skipped; /* behind the pauses of what was made */
-    atomic_signal_fence(memory_order_release);
-    open->flags = flags;
-    t->top = e;
-    return e;
+/* hot: has the entry on top, which is in a full tree, left it with this function
+ * before?  Then the tree has no cell for it. */
+static inline struct level *leaves_again(const struct sd_call_tree *t, uint64_t key)
+{
+    const struct sd_call_pairs *p = t->pairs;
+    struct level *l = &p->levels[p->n_levels - 1];
+
+    return l->place == sd_call_place(t, t->top) && l->cell == t->top->cell &&
+                   l->absent_keys[key >> 4 & 1] == key && l->exits[key & 1]
+               ? l
+               : NULL;
+}
+
+/* hot: is this a call, of this caller, for which all is there?  There is room for it.
+ */
+static inline bool is_known(const struct sd_call_tree *t, const struct sd_pair_link *l)
+{
+    return l && l->cell && !l->whole && t->top[1].open;
+}
+
+/* The entry on top is in the tree. */
+__attribute__((noinline)) static struct sd_call_entry *
+try_to_leave(struct sd_call_tree *t, uint64_t key, const void *what, uintptr_t frame,
+             uintptr_t below)
+{
+    struct level *level = NULL;
+    struct sd_pair_link *link;
+
+    if (t->pairs && t->until_look && sd_call_tree_is_on_top(t, below) &&
+        t->top != t->last)
+        level = leaves_again(t, key);
+    if (!level)
+        return sd_call_tree_enter_any(t, key, what, frame, below);
+    leave_by(t->pairs, level->exits[key & 1], level->exit_numbers[key & 1]);
+    link = sd_pair_links_likely(level->function, key);
+    if (__builtin_expect(is_known(t, link), 1))
+        return count(t, link, frame, &t->pairs->below, SD_BEYOND_FIRST);
+    return enter(t, key, what, frame);
+}
+
+/* hot: every call beyond the tree.  A C function that calls another from the same frame
+ * is not usual. */
+struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
+                                                const void *what, uintptr_t frame,
+                                                uintptr_t below)
+{
+    struct sd_call_entry *top = t->top;
+    struct sd_pair_link *link;
+
+    t->until_look--;
+    if (top->frame != (below | SD_FRAME_BEYOND))
+        return try_to_leave(t, key, what, frame, below);
+    if (__builtin_expect(!t->until_look || top == t->last ||
+                             (frame & SD_FRAME_C && top->cell->key & SD_FRAME_C),
+                         0))
+        return sd_call_tree_enter_any(t, key, what, frame, below);
+    link = sd_pair_links_likely(top->function, key);
+    if (__builtin_expect(is_known(t, link), 1))
+        return count(t, link, frame, top->open, 0);
+    return enter(t, key, what, frame);
 }
 
 /* Where the tree ends: all that lay beyond it from there. */
-static void book_exit(struct sd_beyond_cell *exit, const struct sd_call_entry *e,
-                      struct sd_calls_inside inside, uint64_t ticks, uint64_t cpu)
+static inline void book_exit(struct sd_beyond_cell *exit, const struct sd_call_entry *e,
+                             sd_both_calls inside, uint64_t ticks)
 {
-    bool is_c = e->cell->key & 1;
+    uint64_t is_c = e->cell->key & 1;
 
     exit->first_calls++;
-    exit->calls += inside.python + inside.c + 1;
-    exit->c_calls += inside.c + is_c;
+    exit->calls += inside[0] + inside[1] + 1;
+    exit->c_calls += inside[1] + is_c;
     exit->ticks += ticks;
-    exit->cpu_ns += cpu;
 }
 
-/* What only some trees have: CPU time, and C functions. */
-static void book_more(const struct sd_call_entry *e, unsigned flags,
-                      struct sd_calls_inside inside, uint64_t cpu)
+static void book_cpu(const struct sd_call_entry *e, unsigned flags,
+                     struct sd_beyond_cell *exit, uint64_t cpu)
 {
     struct sd_pair_cell *cell = pair_of(e);
 
     if (cpu > e->open->callee_cpu_ns) /* a child of fork has no such clock any more */
         cell->own_cpu_ns += cpu - e->open->callee_cpu_ns;
-    cell->own_calls.c += e->open->direct.c;
-    if (flags & SD_BEYOND_OUTERMOST) {
+    if (flags & SD_BEYOND_OUTERMOST)
         cell->callee.cpu_ns += cpu;
-        cell->inside_calls.c += inside.c;
-    } else if (flags & SD_BEYOND_INNER) {
+    else if (flags & SD_BEYOND_INNER)
         cell->inner_cpu_ns += cpu;
-        cell->inner_calls.c += inside.c;
-    }
-    if (flags & (SD_BEYOND_FIRST | SD_BEYOND_CUT))
-        return;
-    e[-1].open->callee_cpu_ns += cpu;
-    e[-1].open->deeper.c += inside.c;
+    if (flags & SD_BEYOND_FIRST)
+        exit->cpu_ns += cpu;
+    else if (!(flags & SD_BEYOND_CUT))
+        e[-1].open->callee_cpu_ns += cpu;
 }
 
 /* It was its caller's all along, but for what it called. */
@@ -570,59 +565,69 @@ static void book_lost(const struct sd_call_entry *e, unsigned flags,
                       struct sd_beyond_cell *exit)
 {
     const struct sd_open_cell *open = e->open;
-    struct sd_calls_inside inside = calls_inside(open);
+    sd_both_calls inside = sd_open_cell_inside(open);
 
     if (flags & SD_BEYOND_FIRST) {
         exit->first_calls += open->direct.python + open->direct.c;
-        exit->calls += inside.python + inside.c;
-        exit->c_calls += inside.c;
+        exit->calls += inside[0] + inside[1];
+        exit->c_calls += inside[1];
         exit->ticks += open->callee_ticks;
         exit->cpu_ns += open->callee_cpu_ns;
         return;
     }
     if (flags & SD_BEYOND_CUT)
         return;
-    add_inside(&e[-1].open->direct, open->direct);
-    add_inside(&e[-1].open->deeper, open->deeper);
+    sd_calls_inside_add(&e[-1].open->direct, sd_calls_inside_load(&open->direct));
+    sd_calls_inside_add(&e[-1].open->deeper, sd_calls_inside_load(&open->deeper));
     e[-1].open->callee_ticks += open->callee_ticks;
     e[-1].open->callee_cpu_ns += open->callee_cpu_ns;
 }
 
-/* hot: a call ended.  What it took is no more its caller's own. */
-static inline void book(const struct sd_call_tree *t, struct sd_call_entry *e,
-                        struct sd_beyond_cell *exit, uint64_t ticks, uint64_t cpu)
+/* hot: a call ended, which found its room.  What it took is no more its caller's own.
+ * Of one that made no calls, `open` is a constant that is all zero. */
+static inline __attribute__((always_inline)) void
+book_found(const struct sd_call_entry *e, const struct sd_open_cell *open,
+           unsigned flags, struct sd_beyond_cell *exit, uint64_t ticks)
 {
     struct sd_pair_cell *cell = pair_of(e);
-    struct sd_open_cell *open = e->open;
-    struct sd_calls_inside inside = calls_inside(open);
-    unsigned flags = open->flags;
+    sd_both_calls inside = sd_open_cell_inside(open);
 
-    close_cell(open);
-    if (__builtin_expect(flags & SD_BEYOND_LOST, 0)) {
-        book_lost(e, flags, exit);
-        give_back(t->pairs, open);
-        return;
-    }
+    sd_assert_slow(flags & SD_BEYOND_OPEN && !(flags & SD_BEYOND_LOST));
     cell->own_ticks += ticks - open->callee_ticks;
-    cell->own_calls.python += open->direct.python;
+    sd_calls_inside_add(&cell->own_calls, sd_calls_inside_load(&open->direct));
     if (__builtin_expect(flags & SD_BEYOND_OUTERMOST, 1)) {
         cell->callee.ticks += ticks;
-        cell->inside_calls.python += inside.python;
+        sd_calls_inside_add(&cell->inside_calls, inside);
     } else if (flags & SD_BEYOND_INNER) {
         cell->inner_ticks += ticks;
-        cell->inner_calls.python += inside.python;
+        sd_calls_inside_add(&cell->inner_calls, inside);
     }
-    if (__builtin_expect(t->cpu != NULL || t->sees_c, 0))
-        book_more(e, flags, inside, cpu);
-    if (__builtin_expect(flags & SD_BEYOND_WHOLE, 0))
-        book_whole(whole_cell(t, e), flags, inside, ticks, cpu);
     if (flags & SD_BEYOND_FIRST) {
-        book_exit(exit, e, inside, ticks, cpu);
+        book_exit(exit, e, inside, ticks);
     } else if (!(flags & SD_BEYOND_CUT)) {
         e[-1].open->callee_ticks += ticks;
-        e[-1].open->deeper.python += inside.python;
+        sd_calls_inside_add(&e[-1].open->deeper, inside);
     }
-    give_back(t->pairs, open);
+}
+
+/* Any call. */
+void sd_call_pairs_book(const struct sd_call_tree *t, struct sd_call_entry *e,
+                        struct sd_beyond_cell *exit, uint64_t ticks, uint64_t cpu)
+{
+    unsigned flags = e->open->flags;
+
+    sd_open_cell_close(e->open);
+    if (flags & SD_BEYOND_LOST) {
+        book_lost(e, flags, exit);
+    } else {
+        book_found(e, e->open, flags, exit, ticks);
+        if (t->cpu)
+            book_cpu(e, flags, exit, cpu);
+        if (flags & SD_BEYOND_WHOLE)
+            book_whole(whole_cell(t, e), flags, sd_open_cell_inside(e->open), ticks,
+                       cpu);
+    }
+    sd_open_cell_empty(e->open);
 }
 
 void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu)
@@ -630,7 +635,37 @@ void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu)
     struct sd_call_entry *e = t->top;
 
     sd_assert_slow(sd_call_entry_is_beyond(e));
-    book(t, e, t->pairs->exit, ticks, cpu);
+    sd_call_pairs_book(t, e, t->pairs->exit, ticks, cpu);
+    t->top = e - 1;
+}
+
+/* hot: the end of every call beyond the tree. */
+void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
+{
+    struct sd_call_entry *e = t->top;
+    struct sd_open_cell *open = e->open;
+    unsigned flags;
+
+    if (__builtin_expect(e->frame != (frame | SD_FRAME_BEYOND) ||
+                             (frame ^ e->cell->key) & SD_FRAME_C || t->extra,
+                         0)) {
+        sd_call_tree_leave_any(t, frame, now);
+        return;
+    }
+    flags = open->flags;
+    if (__builtin_expect(flags & (SD_BEYOND_LOST | SD_BEYOND_WHOLE), 0)) {
+        sd_call_pairs_leave(t, sd_call_ticks(t, e, now), 0);
+        return;
+    }
+    sd_open_cell_close(open);
+    if (sd_open_cell_made_no_calls(open)) {
+        book_found(e, &(struct sd_open_cell){ 0 }, flags, t->pairs->exit,
+                   sd_call_ticks(t, e, now));
+    } else {
+        book_found(e, open, flags, t->pairs->exit, sd_call_ticks(t, e, now));
+        sd_open_cell_empty(open);
+    }
+    sd_assert_slow(sd_open_cell_is_empty(open));
     t->top = e - 1;
 }
 
@@ -640,19 +675,19 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
     struct sd_pair_cell *cell = pair_of(e);
     unsigned flags = e->open->flags;
 
-    close_cell(e->open);
+    sd_assert_slow(sd_call_entry_is_beyond(e));
+    sd_open_cell_close(e->open);
     if (!(flags & SD_BEYOND_LOST)) {
         cell->callee.calls--;
         cell->primitive -= (flags & SD_BEYOND_OUTERMOST) != 0;
         cell->inner_primitive -= (flags & SD_BEYOND_INNER) != 0;
         if (flags & SD_BEYOND_WHOLE)
             undo_whole(whole_cell(t, e), flags);
-        count_inside(&open_below(t->pairs, e)->direct, e->cell->key, -1);
-        count_inside(&t->pairs->n, e->cell->key, -1);
+        --*sd_calls_inside_of_kind(&open_below(t->pairs, e)->direct, e->cell->key);
     } else {
         take_lost_back(t);
     }
-    give_back(t->pairs, e->open);
+    sd_open_cell_empty(e->open);
     t->top = e - 1;
 }
 
@@ -666,72 +701,21 @@ void sd_call_pairs_awaited(struct sd_call_tree *t, struct sd_call_entry *e,
         whole_cell(t, e)->callee.awaited += ticks;
 }
 
-/* --- Entries that wait ----------------------------------------------------------- */
-
-/* The first of them that is beyond the tree; n: none is. */
-static size_t first_beyond(const struct sd_call_entry *entries, size_t n)
+bool sd_call_pairs_reopen(struct sd_call_tree *t, const struct sd_call_entry *keep,
+                          struct sd_beyond_cell *exit)
 {
-    size_t first = n;
+    struct sd_call_pairs *p = t->pairs;
 
-    while (first > 0 && sd_call_entry_is_beyond(&entries[first - 1]))
-        first--;
-    return first;
-}
-
-/* A stack may be cut in the midst of what is beyond the tree: what its upper part ran
- * so far is no more the lower part's own, and what it will run is nobody's but its own.
- */
-static void cut(const struct sd_call_entry *entries, size_t n,
-                struct sd_open_cell *below)
-{
-    entries->open->flags |= SD_BEYOND_CUT;
-    below->callee_ticks += entries->start;
-    below->callee_cpu_ns += entries->cpu_start;
-    for (size_t i = 0; i < n; i++)
-        add_inside(&below->deeper, calls_inside(entries[i].open));
-}
-
-struct sd_beyond_cell *sd_call_pairs_park(struct sd_call_tree *t,
-                                          struct sd_call_entry *entries, size_t n)
-{
-    size_t first = first_beyond(entries, n);
-
-    if (first == n)
-        return NULL;
-    if (!(entries[first].open->flags & (SD_BEYOND_FIRST | SD_BEYOND_CUT)))
-        cut(entries + first, n - first, t->top[-(ptrdiff_t)n].open);
-    return t->pairs->exit;
-}
-
-/* They end here, without a time. */
-static void drop_above(struct sd_call_tree *t, const struct sd_call_entry *keep)
-{
-    for (; t->top > keep; t->top--) {
-        close_cell(t->top->open);
-        give_back(t->pairs, t->top->open);
-    }
-}
-
-void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n, struct sd_beyond_cell *exit)
-{
-    size_t n_beyond = n - first_beyond(t->top - n + 1, n);
-    const struct sd_call_entry *keep = t->top - n_beyond;
-
-    if (!exit)
-        return;
-    if (!bring_up(t, keep)) {
-        drop_above(t, keep);
-        return;
-    }
-    leave_by(t->pairs, exit,
-             exit == &t->pairs->no_exit ? 0 : sd_cells_index(t->table, exit));
+    if (!bring_up(t, keep))
+        return false;
+    leave_by(p, exit, exit == &p->no_exit ? 0 : sd_cells_index(t->table, exit));
     for (const struct sd_call_entry *e = keep + 1; e <= t->top; e++) {
-        size_t at = (size_t)(e - t->stack);
+        size_t at = sd_call_place(t, e);
         struct sd_pair_link *l = NULL;
 
         if (e->open->flags & SD_BEYOND_LOST)
             continue;
-        l = t->pairs->links.by_pair[e->open->pair];
+        l = p->links.by_pair[e->open->pair];
         sd_pair_function_opens(t, e->function, at);
         sd_pair_link_opens(t, l, at);
         if (l->whole) {
@@ -739,20 +723,17 @@ void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n, struct sd_beyond_cel
             opens_whole_pair(t, l->whole, at);
         }
     }
+    return true;
 }
 
-void sd_call_pairs_bury(struct sd_call_tree *t, struct sd_call_entry *entries, size_t n,
-                        struct sd_beyond_cell *exit)
+struct sd_open_calls *sd_call_pairs_open_calls(const struct sd_call_tree *t)
 {
-    size_t first = first_beyond(entries, n);
-
-    for (size_t i = n; i-- > first;)
-        book(t, &entries[i], exit, entries[i].start, t->cpu ? entries[i].cpu_start : 0);
+    return &t->pairs->open_calls;
 }
 
 /* --- Looks ----------------------------------------------------------------------- */
 
-const struct sd_beyond_cell *sd_call_pairs_exit(const struct sd_call_tree *t)
+struct sd_beyond_cell *sd_call_pairs_exit(const struct sd_call_tree *t)
 {
     return t->pairs->exit;
 }
@@ -765,11 +746,13 @@ uint32_t sd_call_pairs_n(const struct sd_call_tree *t)
 
 const struct sd_pair_cell *sd_call_pairs_at(const struct sd_call_tree *t, uint32_t i)
 {
+    sd_assert(i < sd_call_pairs_n(t));
     return sd_cells_at(t->pairs->cells, i + 1);
 }
 
 uint32_t sd_call_pairs_index(const struct sd_call_tree *t, const struct sd_call_cell *c)
 {
+    sd_assert(t->pairs);
     return sd_cells_index(t->pairs->cells, c) - 1;
 }
 
@@ -784,7 +767,11 @@ void sd_call_pairs_keys(const struct sd_call_tree *t, uint32_t i, uint64_t *call
 
 uint64_t sd_call_pairs_calls(const struct sd_call_tree *t)
 {
-    return t->pairs ? t->pairs->n.python + t->pairs->n.c : 0;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < sd_call_pairs_n(t); i++)
+        n += sd_call_pairs_at(t, i)->callee.calls;
+    return n;
 }
 
 uint64_t sd_call_pairs_lost(const struct sd_call_tree *t)
@@ -799,7 +786,7 @@ void sd_call_pairs_free(struct sd_call_pairs *p)
     if (!p)
         return;
     sd_pair_links_release(&p->links);
-    sd_free(p->free);
+    sd_free(p->open_calls.spare);
     sd_free(p->levels);
     sd_free(p);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_PAIRS_H
 #define SD_CALLS_PAIRS_H
-/* pairs: calls beyond a full tree, counted by caller and callee.
+/* pairs: counts calls beyond a full tree by caller and callee.
  *
- * A tree (tree.h) has room for so many paths.  A call along another path is counted
- * here instead, in a cell for its caller and its function (capture/pair_cell.h), and so
- * is all that it calls: whoever called beyond the tree stays there until it returns.
+ * A tree (call_tree.h) has room for so many paths.  A call along another path is
+ * counted here instead, in a cell for its caller and its function
+ * (capture/pair_cell.h), and so is all that it calls: whoever called beyond the tree
+ * stays there until it returns.
  *
  * The usual call, in the tree, says nothing of this.  A call that leaves the tree makes
  * up for it: `levels` are the entries of the tree as they were seen last, and those
@@ -14,12 +15,15 @@
  * pushed since, and the work is paid for by those calls.
  *
  * A call that is open has a cell (capture/open_cell.h) beside those of the pairs, and
- * gives it back when it ends, so that a thread may be killed at any moment: a reader
- * finds there how far the open calls were.  These cells are what a call needs anyway to
- * know its own time when it ends; they lie where the table does, not on the heap. */
+ * leaves it to the next one in its place when it ends, so that a thread may be killed
+ * at any moment: a reader finds there how far the open calls were.  These cells are
+ * what a call needs anyway to know its own time when it ends; they lie where the table
+ * does, not on the heap. */
 #include "capture/open_cell.h"
 #include "capture/pair_cell.h"
 #include "collect/calls/call_tree.h"
+
+struct sd_open_calls;
 
 /* Is this entry of the stack beyond the tree? */
 static inline bool sd_call_entry_is_beyond(const struct sd_call_entry *e)
@@ -36,17 +40,10 @@ static inline uintptr_t sd_call_entry_frame(const struct sd_call_entry *e)
            (e->cell->key & 1 ? (uintptr_t)SD_FRAME_C : 0);
 }
 
-/* A call from the entry on top, which is beyond the tree, is put on the stack; there is
- * room for it. */
+/* A call from the entry on top, for which the tree has no cell, is put on the stack;
+ * there is room for it.  NULL: no memory, and it is not followed. */
 struct sd_call_entry *sd_call_pairs_enter(struct sd_call_tree *t, uint64_t key,
                                           const void *what, uintptr_t frame);
-/* The same from an entry in the tree, which has no cell for it.  NULL: no memory, and
- * it is not followed. */
-struct sd_call_entry *sd_call_pairs_enter_first(struct sd_call_tree *t, uint64_t key,
-                                                const void *what, uintptr_t frame);
-/* hot: did a call of this function leave the tree from here before?  Then
- * sd_call_pairs_enter is enough. */
-bool sd_call_pairs_leaves_again(struct sd_call_tree *t, uint64_t key);
 /* The entry on top, which is beyond the tree, ends; or it never was. */
 void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu);
 void sd_call_pairs_undo(struct sd_call_tree *t);
@@ -55,21 +52,17 @@ void sd_call_pairs_undo(struct sd_call_tree *t);
 void sd_call_pairs_awaited(struct sd_call_tree *t, struct sd_call_entry *e,
                            uint64_t ticks);
 
-/* Entries that wait (tree.h): of `n` of them, in their order, that were on top of the
- * stack.  What they give is theirs to take back: the exit, which is the tree's cell for
- * all calls beyond it from where they left it, or NULL. */
-struct sd_beyond_cell *sd_call_pairs_park(struct sd_call_tree *t,
-                                          struct sd_call_entry *entries, size_t n);
-/* They are on top of the stack again. */
-void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n,
+/* For entries that wait (pair_waits.h).  Books one that ends, after these ticks; which
+ * exit is theirs; the entries above `keep`, which is in the tree, left it by `exit` and
+ * are open again (false: no memory); the cells of open calls. */
+void sd_call_pairs_book(const struct sd_call_tree *t, struct sd_call_entry *e,
+                        struct sd_beyond_cell *exit, uint64_t ticks, uint64_t cpu);
+bool sd_call_pairs_reopen(struct sd_call_tree *t, const struct sd_call_entry *keep,
                           struct sd_beyond_cell *exit);
-/* They never run again: books those beyond the tree, whose `start` and `cpu_start` are
- * what they ran. */
-void sd_call_pairs_bury(struct sd_call_tree *t, struct sd_call_entry *entries, size_t n,
-                        struct sd_beyond_cell *exit);
+struct sd_open_calls *sd_call_pairs_open_calls(const struct sd_call_tree *t);
 
 /* The exit of the entries that are on the stack and beyond the tree. */
-const struct sd_beyond_cell *sd_call_pairs_exit(const struct sd_call_tree *t);
+struct sd_beyond_cell *sd_call_pairs_exit(const struct sd_call_tree *t);
 
 /* All pairs of the tree: how many, each of them, which one a cell is, and the keys of
  * its functions (0: there is no caller). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/calls/pairs.h"
 
-#include "collect/calls/call_tree_testing.h"
+#include "collect/calls/pairs_testing.h"
 
 /* 'F' and 'f' are two signatures of the function 'f'. */
 static uint64_t function_key(uint64_t key)
@@ -19,57 +19,6 @@ static uint64_t sign(struct sd_call_tree *t, uint64_t key, const void *what,
 static void leave_c(struct world *w, unsigned frame)
 {
     sd_call_tree_leave(w->tree, frame_at(frame) | SD_FRAME_C, w->now);
-}
-
-/* What `caller` ('\0': nobody) called beyond the tree; NULL: nothing. */
-static const struct sd_pair_cell *find_pair(const struct world *w, char caller,
-                                            char callee, bool is_of_wholes)
-{
-    for (uint32_t i = 0; i < sd_call_pairs_n(w->tree); i++) {
-        uint64_t from, to;
-
-        sd_call_pairs_keys(w->tree, i, &from, &to);
-        if (sd_pair_cell_is_of_wholes(sd_call_pairs_at(w->tree, i)) == is_of_wholes &&
-            from == (uint64_t)caller * 10 && to == (uint64_t)callee * 10)
-            return sd_call_pairs_at(w->tree, i);
-    }
-    return NULL;
-}
-
-static const struct sd_pair_cell *pair(const struct world *w, char caller, char callee)
-{
-    return find_pair(w, caller, callee, false);
-}
-
-static const struct sd_pair_cell *wholes(const struct world *w, char caller,
-                                         char callee)
-{
-    return find_pair(w, caller, callee, true);
-}
-
-static bool counts(const struct sd_pair_cell *p, uint64_t calls, uint64_t primitive,
-                   uint64_t pair_primitive)
-{
-    return p && p->callee.calls == calls && p->primitive == primitive &&
-           p->primitive + p->inner_primitive == pair_primitive;
-}
-
-static bool times(const struct sd_pair_cell *p, uint64_t own, uint64_t total,
-                  uint64_t pair_total)
-{
-    return p && p->own_ticks == own && p->callee.ticks == total &&
-           p->callee.ticks + p->inner_ticks == pair_total;
-}
-
-static const struct sd_beyond_cell *exit_from(const struct world *w, uint32_t parent)
-{
-    for (uint32_t i = 1; i < sd_cells_n(w->tree->table); i++) {
-        const struct sd_beyond_cell *c = sd_cells_at(w->tree->table, i);
-
-        if (sd_call_key_is_beyond(c->key) && c->parent == parent)
-            return c;
-    }
-    return NULL;
 }
 
 TEST(a_full_tree_counts_further_calls_by_pair)
@@ -248,44 +197,6 @@ TEST(a_call_beyond_the_tree_that_never_ran_is_not_counted)
     end(&w);
 }
 
-TEST(stacks_beyond_the_tree_wait_as_others_do)
-{
-    struct world w;
-
-    begin(&w, 2);
-    enter_each(&w, "abc");
-    w.now += 10;
-    enter(&w, 'a', 11, 0); /* another greenlet: nothing of the first is open here */
-    enter(&w, 'b', 12, 11);
-    w.now += 100;
-    enter(&w, 'd', 4, 3); /* the first again */
-    w.now += 1;
-    leave_from(&w, 4);
-    sd_call_tree_end(w.tree); /* the second never comes back */
-    CHECK(counts(pair(&w, 'a', 'b'), 2, 2, 2));
-    CHECK(times(pair(&w, 'a', 'b'), 100, 111, 111));
-    CHECK(times(pair(&w, 'b', 'c'), 10, 11, 11) && times(pair(&w, 'c', 'd'), 1, 1, 1));
-    CHECK(pair(&w, 'b', 'c')->inside_calls.python == 1);
-    sd_call_tree_free(w.tree);
-}
-
-/* The open cells that are in use. */
-static uint32_t n_open(const struct world *w)
-{
-    struct sd_cells *cells;
-    uint32_t n = 0;
-
-    CHECK(sd_cells_beside(w->tree->table, SD_CELLS_OPEN, sizeof(struct sd_open_cell),
-                          &cells) == 0);
-    for (uint32_t i = 0; i < sd_cells_n(cells); i++) {
-        const struct sd_open_cell *open = sd_cells_at(cells, i);
-
-        CHECK(open->number == i);
-        n += (open->flags & SD_BEYOND_OPEN) != 0;
-    }
-    return n;
-}
-
 TEST(open_calls_beyond_the_tree_are_in_their_table_with_what_ended_in_them)
 {
     struct world w;
@@ -318,69 +229,6 @@ TEST(open_calls_beyond_the_tree_are_in_their_table_with_what_ended_in_them)
     leave(&w, 1);
     CHECK(n_open(&w) == 0 && times(pair(&w, 'b', 'c'), 3, 33, 33));
     end(&w);
-}
-
-/* A greenlet is left, and its caller goes on, in the midst of what is beyond the tree.
- */
-TEST(a_stack_that_is_cut_beyond_the_tree_adds_to_its_caller_until_then)
-{
-    struct world w;
-    const struct sd_open_cell *upper;
-
-    begin(&w, 2);
-    enter(&w, 'a', 1, 0);
-    enter(&w, 'b', 2, 1);
-    enter(&w, 'c', 3, 2);
-    enter(&w, 'd', 4, 3);
-    w.now += 10;
-    leave(&w, 4);
-    w.now += 1;
-    upper = w.tree->top->open;
-    enter(&w, 'e', 5, 2); /* b calls, and c has not ended */
-    CHECK(upper->flags & SD_BEYOND_CUT && n_open(&w) == 3);
-    CHECK(w.tree->top[-1].open->callee_ticks == 11);
-    CHECK(w.tree->top[-1].open->deeper.python == 1);
-    w.now += 100;
-    leave(&w, 5);
-    leave(&w, 2);
-    leave(&w, 1);
-    enter(&w, 'd', 6, 3); /* c goes on, below nothing */
-    w.now += 1000;
-    leave(&w, 6);
-    leave(&w, 3);
-    CHECK(n_open(&w) == 0);
-    CHECK(times(pair(&w, 'a', 'b'), 0, 111, 111));
-    CHECK(times(pair(&w, 'b', 'c'), 1, 1011, 1011));
-    CHECK(times(pair(&w, 'b', 'e'), 100, 100, 100));
-    CHECK(counts(pair(&w, 'c', 'd'), 2, 2, 2));
-    CHECK(exit_from(&w, 1)->ticks == 111 && exit_from(&w, 1)->first_calls == 1);
-    CHECK(sd_call_pairs_calls(w.tree) == 5);
-    end(&w);
-}
-
-TEST(stacks_that_wait_beyond_the_tree_keep_their_open_cells)
-{
-    struct world w;
-
-    begin(&w, 2);
-    for (unsigned i = 0; i < 3; i++) { /* three greenlets, each with two calls open */
-        enter(&w, 'a', 10 * i + 1, 0);
-        enter(&w, 'b', 10 * i + 2, 10 * i + 1);
-        enter(&w, 'c', 10 * i + 3, 10 * i + 2);
-        w.now += 10;
-    }
-    CHECK(n_open(&w) == 6);
-    for (unsigned i = 0; i < 3; i++) {
-        enter(&w, 'd', 10 * i + 4, 10 * i + 3);
-        w.now += 1;
-        leave(&w, 10 * i + 4);
-        CHECK(w.tree->top->open->callee_ticks == 1);
-    }
-    CHECK(n_open(&w) == 6);
-    sd_call_tree_end(w.tree);
-    CHECK(n_open(&w) == 0 && times(pair(&w, 'a', 'b'), 0, 33, 33));
-    CHECK(times(pair(&w, 'b', 'c'), 30, 33, 33));
-    sd_call_tree_free(w.tree);
 }
 
 /* A program can make functions without end. */

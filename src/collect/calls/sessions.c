@@ -6,14 +6,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/log.h"
 #include "capture/writer.h"
 #include "collect/calls/pairs.h"
-#include "collect/shared/thread_cpu.h"
 #include "collect/session.h"
 #include "collect/shared/source_name.h"
+#include "collect/shared/thread_cpu.h"
 
 enum { MISSING_MOST = 16 }; /* threads that are named one by one */
 
@@ -56,14 +57,16 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread *h
  * is the user's cannot be ended here: that is Python code. */
 static void end_of_tree(struct sd_calls_session *s, size_t at)
 {
-    struct sd_call_tree *t = s->trees[at];
+    struct sd_call_tree *t;
 
+    sd_assert(at < s->n_trees);
+    t = s->trees[at];
     if (!t->timer)
         sd_call_tree_end(t);
     t->cpu = NULL;
     if (t->timer)
         return;
-    if (s->wish.in_capture) { /* the capture has it; threads come and go */
+    if (s->request.in_capture) { /* the capture has it; threads come and go */
         sd_call_tree_free(t);
         s->trees[at] = s->trees[--s->n_trees];
     }
@@ -131,7 +134,7 @@ static void go_on_in_child(struct sd_calls_session *s)
 static void after_fork_in_child(void)
 {
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
-        if (!s->wish.in_capture)
+        if (!s->request.in_capture)
             go_on_in_child(s);
     for (struct thread *th = calls.threads, *next; th; th = next) {
         next = th->next;
@@ -142,7 +145,7 @@ static void after_fork_in_child(void)
     if (here)
         here->next = NULL;
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
-        while (s->wish.in_capture && s->n_trees)
+        while (s->request.in_capture && s->n_trees)
             sd_call_tree_free(s->trees[--s->n_trees]);
     sd_calls_only = NULL;
     calls.n_missing = 0; /* the parent tells of them */
@@ -160,7 +163,7 @@ static int make_ready(void)
     sd_source_name_begins();
     if (pthread_key_create(&calls.at_end, at_thread_end) != 0)
         return sd_fail(SD_ELACKS,
-                       "the program has no place left for thread-local data");
+                       "the program has no key for thread-local storage left");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     calls.first = sd_ticks_pair(sd_ticks_kind());
     calls.is_ready = true;
@@ -238,17 +241,17 @@ static uint64_t ask_timer(void *of)
 
     if (here)
         here->is_in_timer = true;
-    now = s->wish.timer(s->wish.of);
+    now = s->request.timer(s->request.of);
     if (here)
         here->is_in_timer = was_in_timer;
     return now;
 }
 
 /* Those that may be others at the next start. */
-static void set_wishes(struct sd_call_tree *t, const struct sd_calls_session *s)
+static void set_requests(struct sd_call_tree *t, const struct sd_calls_session *s)
 {
-    t->sees_c = s->wish.events & SD_CALLS_C;
-    t->names.sign = s->wish.events & SD_CALLS_SIGNED ? s->wish.names.sign : NULL;
+    t->sees_c = s->request.events & SD_CALLS_C;
+    t->names.sign = s->request.events & SD_CALLS_SIGNED ? s->request.names.sign : NULL;
     t->has_more = t->extra || t->names.sign;
     t->is_logged = t->extra == SD_EXTRA_TIMELINE && !t->names.sign;
 }
@@ -256,14 +259,14 @@ static void set_wishes(struct sd_call_tree *t, const struct sd_calls_session *s)
 static int make_tree(struct sd_calls_session *s, struct thread *th,
                      struct sd_call_tree **out)
 {
-    struct sd_call_tree_how how = { .names = s->wish.names,
-                                    .timer = s->wish.timer ? ask_timer : NULL,
+    struct sd_call_tree_how how = { .names = s->request.names,
+                                    .timer = s->request.timer ? ask_timer : NULL,
                                     .timer_of = s,
-                                    .n_max = s->wish.n_max,
+                                    .n_max = s->request.n_max,
                                     .clock = s->clock,
                                     .first = calls.first,
-                                    .has_timeline = s->wish.has_timeline,
-                                    .is_trial = s->wish.is_trial };
+                                    .has_timeline = s->request.has_timeline,
+                                    .is_trial = s->request.is_trial };
     struct sd_call_tree **grown =
         sd_grow_array(s->trees, &s->cap_trees, s->n_trees + 1, sizeof *grown);
     int rc;
@@ -271,11 +274,11 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     if (!grown)
         return sd_no_memory();
     s->trees = grown;
-    if (s->wish.in_capture && !(how.writer = sd_session_writer()))
-        return sd_fail(SD_EGONE, "the capture has been left");
-    if (s->wish.has_cpu && !th->cpu)
+    if (s->request.in_capture && !(how.writer = sd_session_writer()))
+        return sd_fail(SD_EGONE, "this process is no longer part of the capture");
+    if (s->request.has_cpu && !th->cpu)
         th->cpu = sd_thread_cpu_new();
-    how.cpu = s->wish.has_cpu ? th->cpu : NULL;
+    how.cpu = s->request.has_cpu ? th->cpu : NULL;
     rc = sd_call_tree_new(&how, out);
     if (rc < 0)
         return rc;
@@ -283,8 +286,9 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     (*out)->tid = sd_thread_self()->tid;
     (*out)->ident = (uint64_t)pthread_self();
     (*out)->waits = s->is_waiting;
-    set_wishes(*out, s);
+    set_requests(*out, s);
     fill_root(*out, s);
+    sd_assert(s->n_trees < s->cap_trees);
     s->trees[s->n_trees++] = *out;
     return 0;
 }
@@ -294,7 +298,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
  * the thread that is there then (sd_calls_tell_unfollowed). */
 static void note_missing(const struct sd_calls_session *s, struct thread *th)
 {
-    struct sd_writer *w = s->wish.in_capture ? sd_session_writer() : NULL;
+    struct sd_writer *w = s->request.in_capture ? sd_session_writer() : NULL;
 
     if (!w || th->is_missing)
         return;
@@ -322,6 +326,7 @@ void sd_calls_tell_unfollowed(void)
     if (calls.n_missing > n)
         snprintf(text + at, sizeof text - (size_t)at, " and %zu more",
                  calls.n_missing - n);
+    _Static_assert(sizeof text > 64 + MISSING_MOST * 12 + 32, "all numbers fit");
     sd_log_note(log, SD_NOTE_INFO, text); /* sd_writer_lose_table counts the loss */
     calls.n_missing = 0;
 }
@@ -334,9 +339,9 @@ static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct threa
     struct sd_call_tree *t = tree_of(s, th);
 
     *is_new = false;
-    if (!t && s->wish.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
+    if (!t && s->request.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
         note_missing(s, th);
-    if (t && !t->is_followed && s->wish.events & SD_CALLS_ALL)
+    if (t && !t->is_followed && s->request.events & SD_CALLS_ALL)
         *is_new = true;
     return t && (t->is_followed || *is_new) ? t : NULL;
 }
@@ -376,6 +381,7 @@ static void refresh(struct thread *th)
         if (t && add_tree(th, t))
             n_new += is_new;
     }
+    sd_assert(th->n <= th->cap);
     pthread_mutex_unlock(&calls.lock);
     for (size_t i = 0; n_new && i < th->n && th->seen == calls.generation; i++)
         if (!th->trees[i]->is_followed)
@@ -445,7 +451,7 @@ static bool begins(struct thread *th, struct sd_call_tree *t, const void *what,
         return false;
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
         if (s->is_waiting && tree_of(s, th) == t) {
-            if (!s->wish.begins(what))
+            if (!s->request.begins(what))
                 return false;
             s->is_waiting = false;
         }
@@ -574,7 +580,7 @@ static void announce(void)
         *th->only = NULL;
 }
 
-int sd_calls_session_new(const struct sd_calls_wish *wish,
+int sd_calls_session_new(const struct sd_calls_request *request,
                          struct sd_calls_session **out)
 {
     struct sd_calls_session *s = NULL;
@@ -586,8 +592,8 @@ int sd_calls_session_new(const struct sd_calls_wish *wish,
     s = sd_zalloc(sizeof *s);
     if (!s)
         return sd_no_memory();
-    s->wish = *wish;
-    s->is_waiting = wish->begins;
+    s->request = *request;
+    s->is_waiting = request->begins;
     s->clock = sd_ticks_kind();
     *out = s;
     return 0;
@@ -616,7 +622,7 @@ int sd_calls_session_start(struct sd_calls_session *s)
     if (!t)
         rc = make_tree(s, th, &t);
     for (size_t i = 0; i < s->n_trees; i++) { /* those of other threads, too */
-        set_wishes(s->trees[i], s);
+        set_requests(s->trees[i], s);
         sd_call_tree_root(s->trees[i])->error = 0;
     }
     if (rc == 0)
@@ -647,10 +653,10 @@ void sd_calls_session_stop(struct sd_calls_session *s)
         return;
     pthread_mutex_lock(&calls.lock);
     deactivate(s);
-    for (size_t i = 0; !s->wish.timer && i < s->n_trees; i++)
+    for (size_t i = 0; !s->request.timer && i < s->n_trees; i++)
         sd_call_tree_end(s->trees[i]);
     pthread_mutex_unlock(&calls.lock);
-    for (size_t i = 0; s->wish.timer && i < s->n_trees; i++)
+    for (size_t i = 0; s->request.timer && i < s->n_trees; i++)
         sd_call_tree_end(s->trees[i]);
 }
 
@@ -697,9 +703,21 @@ void sd_calls_session_free(struct sd_calls_session *s)
     if (!s)
         return;
     sd_calls_session_stop(s);
+    sd_assert(!s->is_active);
     drop_trees(s);
     sd_free(s->trees);
     sd_free(s);
+}
+
+bool sd_calls_is_mixed(void)
+{
+    unsigned all = SD_CALLS_C, any = 0;
+
+    for (struct sd_calls_session *s = calls.active; s; s = s->next) {
+        all &= s->request.events;
+        any |= s->request.events & SD_CALLS_C;
+    }
+    return any && !all;
 }
 
 unsigned sd_calls_wanted(void)
@@ -707,10 +725,10 @@ unsigned sd_calls_wanted(void)
     unsigned events = 0;
 
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
-        events |= s->wish.events;
+        events |= s->request.events;
     /* What is short and often may be left out only if nobody needs it. */
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
-        if (!(s->wish.events & SD_CALLS_BOUNDED) || events & SD_CALLS_SIGNED)
+        if (!(s->request.events & SD_CALLS_BOUNDED) || events & SD_CALLS_SIGNED)
             events &= ~(unsigned)SD_CALLS_BOUNDED;
     return events;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_SESSIONS_H
 #define SD_CALLS_SESSIONS_H
-/* sessions: who follows calls now, and in which threads.
+/* sessions: knows who traces calls now, and in which threads.
  *
  * A session is one Profile, or the one that fills a capture.  It has a tree for each
  * thread that it follows: only those that started it, or all.  Any number may be active
@@ -17,10 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/shared/bouts.h"
 #include "collect/calls/front.h"
+#include "collect/shared/bouts.h"
 
-struct sd_calls_wish {
+struct sd_calls_request {
     unsigned events;   /* enum sd_calls_events; with SD_CALLS_ALL all threads */
     bool has_cpu;      /* CPU time, too */
     bool has_timeline; /* when each call was, too: into the capture, if there is one */
@@ -36,18 +36,18 @@ struct sd_calls_wish {
 };
 
 struct sd_calls_session {
-    struct sd_calls_wish wish; /* `events` may change while it is not active */
+    struct sd_calls_request request; /* `events` may change while it is not active */
     bool is_active;
     bool is_waiting; /* for what `begins` */
     enum sd_clock_kind clock;
     struct sd_call_tree **trees; /* owned; of threads that ended, too */
     size_t n_trees, cap_trees;
     struct sd_call_costs costs;    /* of its trees, and those to come */
-    struct sd_pace pace;           /* of who calibrates */
+    struct sd_session_pace pace;   /* of who calibrates */
     struct sd_calls_session *next; /* among the active ones */
 };
 
-int sd_calls_session_new(const struct sd_calls_wish *wish,
+int sd_calls_session_new(const struct sd_calls_request *request,
                          struct sd_calls_session **out);
 /* Follows the calling thread (or all) from now on; once more is nothing.  The caller
  * then tells the front what is wanted (sd_calls_wanted). */
@@ -68,6 +68,8 @@ void sd_calls_session_free(struct sd_calls_session *s); /* stopped before */
 void sd_calls_tell_unfollowed(void);
 /* All that any active session wants to hear. */
 unsigned sd_calls_wanted(void);
+/* Some want to hear C functions and some do not. */
+bool sd_calls_is_mixed(void);
 /* The first moment on both clocks that this process knows; made at the first call. */
 struct sd_ticks_pair sd_calls_first_pair(void);
 #endif

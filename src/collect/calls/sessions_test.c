@@ -12,10 +12,11 @@
 /* Functions are numbers here, frames too; no interpreter is near. */
 static struct sd_calls_session *session(unsigned events)
 {
-    struct sd_calls_wish wish = { .events = events, .names = { .define = define } };
+    struct sd_calls_request request = { .events = events,
+                                        .names = { .define = define } };
     struct sd_calls_session *s;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     return s;
 }
 
@@ -145,12 +146,12 @@ TEST(a_child_of_fork_goes_on_with_its_copy)
 
 static struct sd_calls_session *small_session(unsigned events, bool has_cpu)
 {
-    struct sd_calls_wish wish = {
+    struct sd_calls_request request = {
         .events = events, .has_cpu = has_cpu, .n_max = 2, .names = { .define = define }
     };
     struct sd_calls_session *s;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     return s;
 }
 
@@ -291,12 +292,12 @@ static bool is_seven(const void *what) { return what == (const void *)7; }
 
 TEST(a_session_may_wait_for_the_program_to_begin)
 {
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
-                                  .names = { .define = define },
-                                  .begins = is_seven };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
+                                        .names = { .define = define },
+                                        .begins = is_seven };
     struct sd_calls_session *s;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     CHECK(sd_calls_session_start(s) == 0);
     work(3);                                    /* from no frame, but not it */
     sd_calls_enter(16, (void *)7, 0x100, 0x90); /* it, but from a frame */
@@ -335,15 +336,15 @@ TEST(a_child_of_fork_ends_what_other_threads_left_open)
 {
     struct held h = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false,
                       false };
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
-                                  .has_cpu = true,
-                                  .names = { .define = define } };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
+                                        .has_cpu = true,
+                                        .names = { .define = define } };
     struct sd_calls_session *s;
     pthread_t thread;
     int status;
     pid_t pid;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     CHECK(sd_calls_session_start(s) == 0);
     CHECK(pthread_create(&thread, NULL, hold, &h) == 0);
     pthread_mutex_lock(&h.lock);
@@ -378,15 +379,15 @@ static uint64_t count_up(void *of);
 TEST(a_timed_session_outlives_the_thread_that_it_follows)
 {
     uint64_t clock = 0;
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
-                                  .has_cpu = true,
-                                  .timer = count_up,
-                                  .of = &clock,
-                                  .names = { .define = define } };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON,
+                                        .has_cpu = true,
+                                        .timer = count_up,
+                                        .of = &clock,
+                                        .names = { .define = define } };
     struct sd_calls_session *s;
     pthread_t thread;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     CHECK(pthread_create(&thread, NULL, start_and_leave_open, s) == 0);
     pthread_join(thread, NULL);
     sd_calls_session_stop(s); /* the thread's CPU clock is gone */
@@ -399,13 +400,13 @@ static uint64_t count_up(void *of) { return ++*(uint64_t *)of; }
 TEST(a_timer_is_asked_twice_for_each_call)
 {
     uint64_t clock = 0;
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
-                                  .timer = count_up,
-                                  .of = &clock,
-                                  .names = { .define = define } };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON,
+                                        .timer = count_up,
+                                        .of = &clock,
+                                        .names = { .define = define } };
     struct sd_calls_session *s;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     CHECK(sd_calls_session_start(s) == 0);
     work(10);
     CHECK(clock == 1 + 22);
@@ -464,7 +465,7 @@ TEST(what_is_wanted_anew_is_heard_in_threads_that_were_followed_before)
     let_work(&w);
     sd_calls_session_stop(s);
     CHECK(calls_of(s, 32) == 3 && calls_of(s, 65) == 0);
-    s->wish.events |= SD_CALLS_C;
+    s->request.events |= SD_CALLS_C;
     CHECK(sd_calls_session_start(s) == 0);
     let_work(&w);
     sd_calls_session_stop(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_SIGNATURE_TEXT_H
 #define SD_CALLS_SIGNATURE_TEXT_H
-/* signature_text: a signature as people read it, and its sizes, from its words.
+/* signature_text: prints a signature for people, and extracts its sizes.
  *
  * Written once, when the signature is new. */
 #include "base/arena.h"

@@ -126,7 +126,7 @@ static bool is_same_name(PyObject *a, PyObject *b)
  * for it, or there are too many. */
 static PyObject *add_name(struct sd_signatures *s, PyObject *name, uint64_t hash)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *own =
         s->by_text.n < MOST_NAMES
             ? PyUnicode_FromKindAndData((int)PyUnicode_KIND(name), PyUnicode_DATA(name),
@@ -136,7 +136,7 @@ static PyObject *add_name(struct sd_signatures *s, PyObject *name, uint64_t hash
     if (own)
         PyUnicode_InternInPlace(&own);
     PyErr_Clear();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     if (own && (!hold_name(s, own) || sd_table_put(&s->by_text, hash, (uintptr_t)own)))
         Py_CLEAR(own);
     Py_XDECREF(own); /* it is held */
@@ -372,12 +372,12 @@ static struct sd_signature *add_record(struct sd_signatures *s, struct function 
                                        const sd_args_frame *f, const struct sd_words *w,
                                        uint64_t hash)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     struct sd_signature *r = NULL;
 
     if (hold_keywords(s, of->code, f))
         r = make_record(s, of->code, w, hash);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     if (!r)
         return NULL;
     join_same(of, r);
@@ -513,12 +513,12 @@ static inline struct sd_signature *find(struct sd_signatures *s, struct function
 static struct function *add_function(struct sd_calls_names *names, PyCodeObject *code)
 {
     struct sd_signatures *s = names->signatures;
-    struct sd_raised raised;
+    struct sd_pending_exception raised;
     struct function *f = NULL;
 
     if (sd_python_ends())
         return NULL;
-    raised = sd_raised_take();
+    raised = sd_pending_exception_take();
     sd_tensors_are_near(); /* a program with torch meets new functions before tensors */
     if (s->functions.n < MOST_FUNCTIONS && sd_calls_hold(names, (uintptr_t)code, code))
         f = sd_arena_alloc(&s->arena, sizeof *f);
@@ -526,7 +526,7 @@ static struct function *add_function(struct sd_calls_names *names, PyCodeObject 
         f->code = code;
     if (f && sd_table_put(&s->functions, (uintptr_t)code, (uintptr_t)f) < 0)
         f = NULL;
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return f;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_SIGNATURES_H
 #define SD_CALLS_SIGNATURES_H
-/* signatures: functions told apart by the types of their arguments.
+/* signatures: distinguishes calls of one function by the types of their arguments.
  *
  * The key of a call is then not its code object but a record of it and of what its
  * arguments were, found by their words (values.h) whenever the function starts.  The
@@ -20,8 +20,8 @@
  * 65,536 functions with signatures; those that come later have none.
  *
  * Where a call has the signature of one of the last two from the same place, to see
- * that is a part of what a call costs, and as such it is measured (calibrate.h).  All
- * that takes longer is paused (tree.h): sd_calls_sign, and to make a node. */
+ * that is a part of what a call costs, and as such it is measured (call_calibration.h).
+ * All that takes longer is paused (call_tree.h): sd_calls_sign, and to make a node. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

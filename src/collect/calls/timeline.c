@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -23,6 +24,15 @@ enum {
  * and a run of short ones takes no more than this. */
 #define WRITTEN_REACH ((uint64_t)RUN_UNITS << SD_CALL_SHORT_BITS)
 #define PAIR_NS (UINT64_C(1000) * 1000 * 1000)
+
+_Static_assert(sizeof(struct sd_rec_calls) + RUN_UNITS * sizeof(uint32_t) <=
+                   SD_RECORD_MAX,
+               "a run is one record");
+_Static_assert(sizeof(struct sd_rec_calls_from) +
+                       MOST_OPEN * sizeof(struct sd_open_call) +
+                       sizeof(struct sd_rec_calls) + RUN_UNITS * sizeof(uint32_t) + 8 <=
+                   SD_SMALL_HALF,
+               "a slot of the small kind has room for where it stands and a run");
 
 int sd_timeline_init(struct sd_timeline *l, bool is_trial)
 {
@@ -98,6 +108,7 @@ static void put_from(struct sd_call_tree *t, const struct sd_call_entry *last)
     uint32_t n = n_told(t, last);
     struct sd_rec_calls_from *r = put(l->log, SD_REC_CALLS_FROM, from_bytes(n));
 
+    sd_assert(last >= t->stack && n <= MOST_OPEN);
     r->track = sd_call_tree_root(t)->track;
     r->table = l->table;
     r->number = l->number;
@@ -138,6 +149,7 @@ static void leave_scratch(struct sd_timeline *l)
 {
     if (!l->is_given_up)
         return;
+    sd_assert(l->at >= l->scratch && l->at <= l->scratch + RUN_UNITS);
     l->number += (uint64_t)(l->at - l->scratch) - l->n_long;
     l->at = l->end = NULL;
     l->is_given_up = false;
@@ -160,12 +172,20 @@ static void begin_in_log(struct sd_call_tree *t)
 {
     struct sd_timeline *l = &t->timeline;
 
+    sd_assert(l->number >= l->given);
     l->number -= l->given;
     l->names = 0;
     l->chunk = sd_log_chunk(l->log) - 1;
     l->seq = l->log->seq - 1;
     name_table(t);
     l->log->timeline = l->table;
+}
+
+/* The tree counts every call, so that readers know what the timeline lacks; not where
+ * the tree is in no capture. */
+static enum sd_log_losses losses_of(const struct sd_call_tree *t)
+{
+    return sd_cells_stream(t->table) ? SD_LOSSES_NUMBERED : SD_LOSSES_COUNTED;
 }
 
 static bool take_log(struct sd_call_tree *t)
@@ -176,7 +196,7 @@ static bool take_log(struct sd_call_tree *t)
     if (l->log)
         return true;
     w = sd_session_writer();
-    l->log = w ? sd_writer_take_log(w) : NULL;
+    l->log = w ? sd_writer_take_log(w, losses_of(t)) : NULL;
     if (!l->log)
         return false;
     /* Who goes on and off all the time mostly gets the log that he had, and is the last
@@ -194,6 +214,7 @@ static void end_run(struct sd_timeline *l, uint64_t now_ns)
     if (!run)
         return;
     units = (uint32_t)(l->at - run->units);
+    sd_assert(units <= RUN_UNITS && 2 * l->n_long <= units);
     n = units - l->n_long;
     l->number += n;
     l->run = NULL;
@@ -312,6 +333,7 @@ static bool try_long(struct sd_timeline *l, enum sd_call_event event, uint32_t s
 {
     uint64_t since = now - l->last, both;
 
+    sd_assert_slow(l->at <= l->end);
     if (l->end - l->at < 2 || since > UINT32_MAX || now > l->due)
         return false;
     both = sd_call_long(event, site, (uint32_t)since);
@@ -356,6 +378,8 @@ void sd_timeline_put(struct sd_call_tree *t, enum sd_call_event event,
         return;
     }
     leave_scratch(l);
+    if (sd_cells_stream(t->table)) /* then the timeline has this name, too */
+        sd_call_tree_root(t)->flags |= SD_CALLS_TIMED;
     if (l->log && !sd_log_may_write(l->log))
         give_log(l); /* what stands in the run is not ours to change any more */
     end_run(l, now_ns);
@@ -377,8 +401,10 @@ void sd_timeline_rest(struct sd_call_tree *t)
         copy_names(t);
     }
     give_log(l);
-    /* Where nothing was ever written nothing else tells that there was a timeline. */
-    if (!l->has_begun && l->number && sd_session_writer()) {
+    /* Where nothing was ever written, and the tree is in no capture, nothing else tells
+     * that there was a timeline. */
+    if (!l->has_begun && l->number && sd_session_writer() &&
+        !sd_cells_stream(t->table)) {
         sd_cells_lose(t->table, l->number);
         l->number = l->given = 0;
     }

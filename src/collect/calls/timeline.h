@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CALLS_TIMELINE_H
 #define SD_CALLS_TIMELINE_H
-/* timeline: when each call of a tree began and ended, streamed into the capture.
+/* timeline: logs when each call of a tree began and ended.
  *
  * A tree only adds up.  With a timeline its thread has a log of its own besides, and
  * every call puts two events of 4 bytes there: a run (capture/log.h) is filled in

@@ -31,15 +31,15 @@ struct world {
 static void begin(struct world *w)
 {
     const struct sd_capture_options raw = { .zstd_level = 0 };
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
-                                  .has_timeline = true,
-                                  .in_capture = true,
-                                  .names = { .define = define } };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
+                                        .has_timeline = true,
+                                        .in_capture = true,
+                                        .names = { .define = define } };
 
     sd_scratch_make(&w->s);
     CHECK(sd_scratch_create(&w->s, &raw) == 0);
     CHECK(sd_session_join(w->s.live) == 0);
-    CHECK(sd_calls_session_new(&wish, &w->session) == 0);
+    CHECK(sd_calls_session_new(&request, &w->session) == 0);
     CHECK(sd_calls_session_start(w->session) == 0);
 }
 
@@ -73,7 +73,8 @@ struct heard {
     struct sd_health health;
 };
 
-static void hear_event(struct heard *h, const struct sd_call_told *told, uint64_t ticks)
+static void hear_event(struct heard *h, const struct sd_call_long_event *told,
+                       uint64_t ticks)
 {
     uint32_t event = told->event;
 
@@ -98,7 +99,7 @@ static void hear_run(struct heard *h, const struct sd_rec_calls *r)
 {
     const uint32_t *at = r->units, *end = sd_calls_end(r);
     uint64_t ticks = r->base;
-    struct sd_call_told told;
+    struct sd_call_long_event told;
 
     h->n_wrong += r->table != h->table || r->number != h->number;
     while ((at = sd_call_read(at, end, &told))) {
@@ -260,13 +261,13 @@ TEST(a_timeline_outlives_its_process)
           0);
     child = fork();
     if (child == 0) {
-        struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
-                                      .has_timeline = true,
-                                      .in_capture = true,
-                                      .names = { .define = define } };
+        struct sd_calls_request request = { .events = SD_CALLS_PYTHON,
+                                            .has_timeline = true,
+                                            .in_capture = true,
+                                            .names = { .define = define } };
 
         if (sd_session_join(w.s.live) < 0 ||
-            sd_calls_session_new(&wish, &w.session) < 0 ||
+            sd_calls_session_new(&request, &w.session) < 0 ||
             sd_calls_session_start(w.session) < 0)
             _exit(1);
         work(50000);
@@ -329,13 +330,13 @@ TEST(a_timeline_is_written_where_nothing_is_shared)
 /* A trial goes nowhere. */
 TEST(a_trial_of_a_timeline_is_not_in_the_capture)
 {
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
-                                  .has_timeline = true,
-                                  .is_trial = true,
-                                  .names = { .define = define } };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON,
+                                        .has_timeline = true,
+                                        .is_trial = true,
+                                        .names = { .define = define } };
     struct sd_calls_session *s;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     CHECK(sd_calls_session_start(s) == 0);
     work(1000);
     CHECK(!s->trees[0]->timeline.log && s->trees[0]->timeline.scratch);
@@ -345,12 +346,12 @@ TEST(a_trial_of_a_timeline_is_not_in_the_capture)
 /* A Profile: its trees are in memory, and only its timeline is in the capture. */
 static struct sd_calls_session *new_profile(unsigned events)
 {
-    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | events,
-                                  .has_timeline = true,
-                                  .names = { .define = define } };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON | events,
+                                        .has_timeline = true,
+                                        .names = { .define = define } };
     struct sd_calls_session *s;
 
-    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_new(&request, &s) == 0);
     return s;
 }
 

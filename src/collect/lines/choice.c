@@ -73,7 +73,7 @@ int sd_line_choice_read(const char *typed, const char *folder,
     out->n = to;
     if (to == 0) {
         sd_line_choice_release(out);
-        return sd_fail(SD_EUSAGE, "--only wants names of functions, modules or files, "
+        return sd_fail(SD_EUSAGE, "--only needs names of functions, modules or files, "
                                   "such as --only 'train,src/*.py'");
     }
     return 0;
@@ -176,7 +176,7 @@ static bool has_line(const char *typed, uint32_t first)
 }
 
 static bool has_item(const struct sd_line_choice *c, const char *item,
-                     const struct sd_line_named *f)
+                     const struct sd_line_subject *f)
 {
     const char *colon = strrchr(item, ':');
     char place[PATH_MAX];
@@ -193,7 +193,7 @@ static bool has_item(const struct sd_line_choice *c, const char *item,
     return is_there && (has_line(colon + 1, f->first) || has_name(colon + 1, f->name));
 }
 
-bool sd_line_choice_has(const struct sd_line_choice *c, const struct sd_line_named *f)
+bool sd_line_choice_has(const struct sd_line_choice *c, const struct sd_line_subject *f)
 {
     for (size_t at = 0; at < c->n; at += strlen(c->text + at) + 1)
         if (has_item(c, c->text + at, f))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_LINES_CHOICE_H
 #define SD_LINES_CHOICE_H
-/* choice: which functions are meant by what a user typed after --only.
+/* choice: parses --only: which functions the user chose.
  *
  * Names with commas between them (one that is part of a name has a backslash before
  * it), each one of
@@ -23,7 +23,7 @@ struct sd_line_choice {
     char *folder; /* owned: relative files start here */
 };
 
-struct sd_line_named {
+struct sd_line_subject {
     const char *file, *module, *name; /* module may be NULL; the name is qualified */
     uint32_t first;                   /* line */
 };
@@ -33,6 +33,7 @@ int sd_line_choice_read(const char *typed, const char *folder,
                         struct sd_line_choice *out);
 /* Whether a name, or what stands before its colon, is that of a file. */
 bool sd_line_choice_is_file(const char *place);
-bool sd_line_choice_has(const struct sd_line_choice *c, const struct sd_line_named *f);
+bool sd_line_choice_has(const struct sd_line_choice *c,
+                        const struct sd_line_subject *f);
 void sd_line_choice_release(struct sd_line_choice *c);
 #endif

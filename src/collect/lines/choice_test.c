@@ -5,12 +5,11 @@
 
 #include "base/error.h"
 #include "base/test.h"
-#include "collect/lines/options.h"
 
 static bool has(const char *typed, const char *file, const char *module,
                 const char *name, uint32_t first)
 {
-    const struct sd_line_named f = { file, module, name, first };
+    const struct sd_line_subject f = { file, module, name, first };
     struct sd_line_choice c;
     bool is;
 
@@ -76,17 +75,4 @@ TEST(a_choice_of_nothing_is_refused)
     CHECK(sd_line_choice_read("", "/", &c) == SD_EUSAGE);
     CHECK(sd_line_choice_read(",,", "/", &c) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "--only"));
-}
-
-TEST(what_a_run_asks_of_lines_is_read_from_the_environment)
-{
-    struct sd_lines_asked a;
-
-    CHECK(!sd_lines_asked_from("sections,calls", &a));
-    CHECK(!sd_lines_asked_from(NULL, &a));
-    CHECK(sd_lines_asked_from("sections,lines", &a));
-    CHECK(!a.only && !a.has_memory && !a.has_cpu);
-    CHECK(sd_lines_asked_from("calls:cpu=1,lines:only=f+src/*.py;memory=1;cpu=0", &a));
-    CHECK(strcmp(a.only, "f,src/*.py") == 0 && a.has_memory && !a.has_cpu);
-    sd_lines_asked_release(&a);
 }

@@ -9,17 +9,17 @@
 Py_ssize_t sd_line_extra = -1;
 sd_line_seeker *sd_line_seeks;
 
-struct sd_line_chosen *sd_line_known(const PyCodeObject *code)
+struct sd_line_target *sd_line_known(const PyCodeObject *code)
 {
-    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+    struct sd_line_target *c = sd_code_extra(code, sd_line_extra);
 
     return (uintptr_t)c > SD_LINE_UNWANTED ? c : NULL;
 }
 
-static struct sd_line_chosen *make_chosen(PyCodeObject *code)
+static struct sd_line_target *make_chosen(PyCodeObject *code)
 {
     bool was_unwanted = sd_code_extra(code, sd_line_extra) != NULL;
-    struct sd_line_chosen *c = sd_zalloc(sizeof *c);
+    struct sd_line_target *c = sd_zalloc(sizeof *c);
 
     if (!c || sd_code_set_extra(code, sd_line_extra, c) < 0) {
         PyErr_Clear();
@@ -31,11 +31,12 @@ static struct sd_line_chosen *make_chosen(PyCodeObject *code)
     return c;
 }
 
-static void free_chosen(struct sd_line_chosen *c)
+static void free_chosen(struct sd_line_target *c)
 {
     PyCodeObject *code = c->code;
 
     sd_assert(!c->core.books);
+    sd_assert(!c->inner);
     sd_line_memory_acquit(&c->core);
     sd_code_set_extra(code, sd_line_extra, NULL);
     sd_table_release(&c->line_at);
@@ -56,11 +57,11 @@ bool sd_line_is_part(const PyCodeObject *code)
 
 /* Comprehensions in this code are told of with the function.  One that finds no memory
  * is not told of by itself. */
-static void choose_parts(struct sd_line_chosen *owner, PyCodeObject *code)
+static void choose_parts(struct sd_line_target *owner, PyCodeObject *code)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
         PyObject *o = PyTuple_GET_ITEM(code->co_consts, i);
-        struct sd_line_chosen *c;
+        struct sd_line_target *c;
 
         if (!PyCode_Check(o) || !sd_line_is_part((PyCodeObject *)o) ||
             sd_line_known((PyCodeObject *)o))
@@ -75,9 +76,9 @@ static void choose_parts(struct sd_line_chosen *owner, PyCodeObject *code)
     }
 }
 
-struct sd_line_chosen *sd_line_choose(PyCodeObject *code)
+struct sd_line_target *sd_line_choose(PyCodeObject *code)
 {
-    struct sd_line_chosen *c = sd_line_known(code);
+    struct sd_line_target *c = sd_line_known(code);
 
     if (!c) {
         c = make_chosen(code);
@@ -89,12 +90,13 @@ struct sd_line_chosen *sd_line_choose(PyCodeObject *code)
     return c;
 }
 
-void sd_line_unchoose(struct sd_line_chosen *c)
+void sd_line_unchoose(struct sd_line_target *c)
 {
+    sd_assert(c->n_sessions > 0);
     if (--c->n_sessions > 0)
         return;
     while (c->inner) {
-        struct sd_line_chosen *part = c->inner;
+        struct sd_line_target *part = c->inner;
 
         c->inner = part->next;
         free_chosen(part);
@@ -102,14 +104,14 @@ void sd_line_unchoose(struct sd_line_chosen *c)
     free_chosen(c);
 }
 
-static void judge_plain(struct sd_line_chosen *c)
+static void judge_plain(struct sd_line_target *c)
 {
     const struct sd_line_book *b = c->core.books;
 
     c->core.is_plain = b && !b->next && !b->wants;
 }
 
-int sd_line_chosen_open(struct sd_line_chosen *c, struct sd_line_book *b)
+int sd_line_chosen_open(struct sd_line_target *c, struct sd_line_book *b)
 {
     int rc = 0;
 
@@ -122,7 +124,7 @@ int sd_line_chosen_open(struct sd_line_chosen *c, struct sd_line_book *b)
     return rc;
 }
 
-void sd_line_chosen_close(struct sd_line_chosen *c, struct sd_line_book *b)
+void sd_line_chosen_close(struct sd_line_target *c, struct sd_line_book *b)
 {
     struct sd_line_book **link = &c->core.books;
 
@@ -137,7 +139,7 @@ void sd_line_chosen_close(struct sd_line_chosen *c, struct sd_line_book *b)
     }
 }
 
-uint32_t sd_line_at(struct sd_line_chosen *c, int offset)
+uint32_t sd_line_at(struct sd_line_target *c, int offset)
 {
     uint64_t line;
 
@@ -156,7 +158,7 @@ void sd_line_seek(sd_line_seeker *seeker) { sd_line_seeks = seeker; }
 
 void sd_line_seen(PyCodeObject *code)
 {
-    struct sd_line_chosen *c = sd_line_known(code);
+    struct sd_line_target *c = sd_line_known(code);
 
     if (c)
         c->is_seen = true;
@@ -168,20 +170,20 @@ void sd_line_seen(PyCodeObject *code)
 
 void sd_line_left_out(PyCodeObject *code)
 {
-    struct sd_line_chosen *c = sd_line_known(code);
+    struct sd_line_target *c = sd_line_known(code);
 
     sd_line_seen(code);
     if (c)
         c->was_unwanted = true;
 }
 
-struct sd_line_chosen *sd_line_show(PyCodeObject *code, PyObject *globals)
+struct sd_line_target *sd_line_show(PyCodeObject *code, PyObject *globals)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
 
     sd_line_seeks(code, globals);
     sd_line_seen(code);
     PyErr_Clear();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return sd_line_chosen_of(code);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_CHOSEN_H
-#define SD_LINES_CHOSEN_H
-/* chosen: the code objects whose lines somebody wants, and how they are found.
+#ifndef SD_LINES_CODE_SELECTION_H
+#define SD_LINES_CODE_SELECTION_H
+/* code_selection: finds and holds the code objects whose lines some session has chosen.
  *
  * A code object has what was chosen of it in its co_extra, so one that nobody chose
  * costs a look at most.  It is held for as long as some session has chosen it.
@@ -18,14 +18,14 @@
 #include "base/table.h"
 #include "collect/lines/stack.h"
 
-struct sd_line_chosen {       /* a code object, and the sessions that chose it */
+struct sd_line_target {       /* a code object, and the sessions that chose it */
     struct sd_line_code core; /* the first: stacks know no more */
     PyCodeObject *code;       /* owned */
     uint32_t n_sessions;
-    struct sd_line_chosen *owner; /* of a comprehension: the function it stands in, with
+    struct sd_line_target *owner; /* of a comprehension: the function it stands in, with
                                      which it lives; NULL: it stands for itself */
-    struct sd_line_chosen *inner; /* comprehensions that stand in it; owned */
-    struct sd_line_chosen *next;  /* among these */
+    struct sd_line_target *inner; /* comprehensions that stand in it; owned */
+    struct sd_line_target *next;  /* among these */
     uint32_t start_line; /* of functions that begin on the line of their def, of which
                             no event tells; 0: another, or not known yet */
     bool is_start_known;
@@ -36,15 +36,15 @@ struct sd_line_chosen {       /* a code object, and the sessions that chose it *
 };
 
 /* What was chosen of this code object by any session, active or not; NULL: nothing. */
-struct sd_line_chosen *sd_line_known(const PyCodeObject *code);
+struct sd_line_target *sd_line_known(const PyCodeObject *code);
 /* Chooses it for one session more; NULL: no memory.  And for one less. */
-struct sd_line_chosen *sd_line_choose(PyCodeObject *code);
-void sd_line_unchoose(struct sd_line_chosen *c);
+struct sd_line_target *sd_line_choose(PyCodeObject *code);
+void sd_line_unchoose(struct sd_line_target *c);
 /* This book counts its lines from now on, or no more. */
-int sd_line_chosen_open(struct sd_line_chosen *c, struct sd_line_book *b);
-void sd_line_chosen_close(struct sd_line_chosen *c, struct sd_line_book *b);
+int sd_line_chosen_open(struct sd_line_target *c, struct sd_line_book *b);
+void sd_line_chosen_close(struct sd_line_target *c, struct sd_line_book *b);
 /* The line that the instruction at this offset (bytes) belongs to. */
-uint32_t sd_line_at(struct sd_line_chosen *c, int offset);
+uint32_t sd_line_at(struct sd_line_target *c, int offset);
 
 /* --- Looks -------------------------------------------------------------------------
  */
@@ -57,9 +57,9 @@ extern Py_ssize_t sd_line_extra;
 enum { SD_LINE_UNWANTED = 1 };
 
 /* hot: what was chosen of this code object and is counted now, or NULL. */
-static inline struct sd_line_chosen *sd_line_chosen_of(const PyCodeObject *code)
+static inline struct sd_line_target *sd_line_chosen_of(const PyCodeObject *code)
 {
-    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+    struct sd_line_target *c = sd_code_extra(code, sd_line_extra);
 
     return (uintptr_t)c > SD_LINE_UNWANTED && sd_line_book_on(c->core.books) ? c : NULL;
 }
@@ -78,7 +78,7 @@ void sd_line_left_out(PyCodeObject *code);
 /* hot: is it to be shown to the one who seeks? */
 static inline bool sd_line_is_unseen(const PyCodeObject *code)
 {
-    const struct sd_line_chosen *c;
+    const struct sd_line_target *c;
 
     if (__builtin_expect(sd_line_seeks == NULL, 1))
         return false;
@@ -86,13 +86,13 @@ static inline bool sd_line_is_unseen(const PyCodeObject *code)
     return !c || ((uintptr_t)c > SD_LINE_UNWANTED && !c->is_seen);
 }
 /* Shows it; gives what was chosen of it then, or NULL. */
-struct sd_line_chosen *sd_line_show(PyCodeObject *code, PyObject *globals);
+struct sd_line_target *sd_line_show(PyCodeObject *code, PyObject *globals);
 
 /* hot: what was chosen of the function in which this comprehension stands, or NULL:
  * it is none, or is not counted now. */
-static inline struct sd_line_chosen *sd_line_owner_of(const PyCodeObject *code)
+static inline struct sd_line_target *sd_line_owner_of(const PyCodeObject *code)
 {
-    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+    struct sd_line_target *c = sd_code_extra(code, sd_line_extra);
 
     c = (uintptr_t)c > SD_LINE_UNWANTED ? c->owner : NULL;
     return c && sd_line_book_on(c->core.books) ? c : NULL;
@@ -101,10 +101,10 @@ static inline struct sd_line_chosen *sd_line_owner_of(const PyCodeObject *code)
  * interpreter that makes no code of its own of them has none. */
 bool sd_line_is_part(const PyCodeObject *code);
 
-/* --- Of the front, one file per way of hearing (front_monitoring.c, front_trace.c) -
+/* --- Of the front, one file per way of hearing (line_monitoring.c, front_trace.c) -
  */
 
 /* Tells of the lines of this code object, or no more.  Fails with a sentence. */
-int sd_lines_arm(struct sd_line_chosen *c);
-void sd_lines_disarm(struct sd_line_chosen *c);
+int sd_lines_arm(struct sd_line_target *c);
+void sd_lines_disarm(struct sd_line_target *c);
 #endif

@@ -7,25 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "capture/log.h"
+#include "collect/inside.h"
 #include "collect/lines/line_calibration.h"
 #include "collect/lines/choice.h"
 #include "collect/lines/lines.h"
 #include "collect/lines/marks.h"
 #include "collect/lines/line_memory.h"
 #include "collect/lines/options.h"
-#include "collect/session.h"
 #include "collect/shared/source_name.h"
+#include "collect/with.h"
 #include "cpython/compat.h"
+
+extern const struct sd_collector_about sd_about_lines;
+extern const struct sd_inside sd_inside_lines;
 
 /* The one session that fills the capture, for as long as the process lives. */
 static struct {
     struct sd_line_session *session;
     struct sd_line_choice choice; /* what --only named; empty: nothing */
     uint64_t limit_bytes;         /* of --debug-above; 0: none */
-    char *then;                   /* owned; or NULL */
+    const char *then;             /* of --then; or NULL */
     sd_lines_deed *deed;          /* what is done above it */
 } captured;
 
@@ -68,7 +69,7 @@ static void judge_one(PyCodeObject *code, const char *module, const char *name)
     const char *file = text_of(code->co_filename);
     char whole[PATH_MAX], plain[PATH_MAX];
     const char *name_of_file = sd_source_name_whole(file, whole) ? whole : file;
-    const struct sd_line_named f = {
+    const struct sd_line_subject f = {
         .file = sd_source_name_plain(name_of_file, plain) ? plain : name_of_file,
         .module = module,
         .name = name,
@@ -112,9 +113,8 @@ static void judge_inner(PyCodeObject *code, const char *module, const char *pref
 /* The names of code objects are the program's; nothing of it is run. */
 static void judge(PyCodeObject *code, PyObject *globals)
 {
-    PyObject *module = globals && PyDict_CheckExact(globals)
-                           ? PyDict_GetItemString(globals, "__name__")
-                           : NULL;
+    PyObject *module =
+        globals && PyDict_CheckExact(globals) ? sd_dict_get(globals, "__name__") : NULL;
     PyObject *qualified = sd_code_qualname(code);
 
     judge_one(code, text_of(module), text_of(qualified ? qualified : code->co_name));
@@ -124,29 +124,6 @@ static void judge(PyCodeObject *code, PyObject *globals)
 
 /* --- Starting and stopping ---------------------------------------------------------
  */
-
-static void note(const char *format, const char *what)
-{
-    struct sd_log *l = sd_session_log();
-    char text[512];
-
-    snprintf(text, sizeof text, format, (int)getpid(), what);
-    if (l)
-        sd_log_note(l, SD_NOTE_REFUSAL, text);
-}
-
-/* Another copy of this library may be in the process, loaded by the program from
- * elsewhere: the interpreter remembers who was first. */
-static bool is_first(void)
-{
-    PyObject *dict = PyInterpreterState_GetDict(sd_interpreter());
-    const char *key = "sonde.lines";
-    bool is = dict && !PyDict_GetItemString(dict, key) &&
-              PyDict_SetItemString(dict, key, Py_True) == 0;
-
-    PyErr_Clear();
-    return is;
-}
 
 static int read_choice(const char *only)
 {
@@ -162,10 +139,10 @@ static int read_choice(const char *only)
 
 void sd_lines_above(sd_lines_deed *deed) { captured.deed = deed; }
 
-static void ring(int64_t rss_bytes, const struct sd_line_blamed *blamed,
+static void ring(int64_t rss_bytes, const struct sd_line_culprit *blamed,
                  bool is_elsewhere)
 {
-    const struct sd_lines_passed passed = {
+    const struct sd_lines_alarm passed = {
         .rss_bytes = rss_bytes,
         .limit_bytes = captured.limit_bytes,
         .then = captured.then,
@@ -178,11 +155,10 @@ static void ring(int64_t rss_bytes, const struct sd_line_blamed *blamed,
         captured.deed(&passed);
 }
 
-static void set_limit(struct sd_lines_asked *asked)
+static void set_limit(const struct sd_option_value *v)
 {
-    captured.limit_bytes = asked->limit_bytes;
-    captured.then = asked->then;
-    asked->then = NULL;
+    captured.limit_bytes = v[SD_LINES_OPT_DEBUG_ABOVE].number;
+    captured.then = v[SD_LINES_OPT_THEN].text;
     if (captured.limit_bytes)
         sd_line_memory_limit(captured.limit_bytes, ring);
 }
@@ -200,26 +176,28 @@ static void calibrate(struct sd_line_session *s)
         PyErr_SetInterrupt();
 }
 
-static int start(struct sd_lines_asked *asked)
+static int start(const struct sd_option_value *v)
 {
-    const struct sd_line_wish wish = {
-        .has_cpu = asked->has_cpu,
-        .has_memory = asked->has_memory || asked->limit_bytes,
-        .has_peak = asked->has_memory,
+    bool has_memory = v[SD_LINES_OPT_MEMORY].number;
+    const char *only = v[SD_LINES_OPT_ONLY].text;
+    const struct sd_line_request request = {
+        .has_cpu = v[SD_LINES_OPT_CPU].number,
+        .has_memory = has_memory || v[SD_LINES_OPT_DEBUG_ABOVE].number,
+        .has_peak = has_memory,
         .in_capture = true,
     };
-    int rc = read_choice(asked->only);
+    int rc = read_choice(only);
 
     if (rc == 0)
-        rc = sd_line_session_new(&wish, &captured.session);
+        rc = sd_line_session_new(&request, &captured.session);
     if (rc == 0)
         calibrate(captured.session);
-    if (rc == 0 && asked->only)
+    if (rc == 0 && only)
         sd_line_seek(judge);
     if (rc == 0)
         rc = sd_line_session_start(captured.session);
     if (rc == 0)
-        set_limit(asked);
+        set_limit(v);
     if (rc == 0)
         return 0;
     sd_line_seek(NULL);
@@ -232,64 +210,45 @@ static int start(struct sd_lines_asked *asked)
 /* Python is gone: what is left open ends here. */
 static void at_exit(void)
 {
-    if (!captured.session)
-        return;
     sd_line_session_end(captured.session);
     sd_line_calibrated(captured.session);
 }
 
-bool sd_lines_are_asked(void)
-{
-    struct sd_lines_asked asked;
-
-    if (!sd_lines_asked_from(secure_getenv("SONDE_WITH"), &asked))
-        return false;
-    sd_lines_asked_release(&asked);
-    return true;
-}
-
-bool sd_lines_memory_is_asked(void)
-{
-    struct sd_lines_asked asked;
-    bool has_memory;
-
-    if (!sd_lines_asked_from(secure_getenv("SONDE_WITH"), &asked))
-        return false;
-    has_memory = asked.has_memory;
-    sd_lines_asked_release(&asked);
-    return has_memory;
-}
-
-void sd_lines_start_from_env(void)
-{
-    struct sd_lines_asked asked;
-
-    if (captured.session || !sd_session_has_capture() ||
-        !sd_lines_asked_from(secure_getenv("SONDE_WITH"), &asked))
-        return;
-    if (is_first()) {
-        if (start(&asked) < 0)
-            note("lines are not counted in process %d: %s", sd_fail_text());
-        else
-            Py_AtExit(at_exit);
-    }
-    sd_lines_asked_release(&asked);
-}
-
-void sd_lines_stop_captured(void)
+static void stop(void)
 {
     struct sd_line_session *s = captured.session;
 
-    if (!s)
-        return;
     captured.session = NULL;
     sd_line_seek(NULL);
     sd_line_memory_limit(0, NULL);
     sd_line_calibrated(s);
     sd_line_session_free(s);
     sd_line_choice_release(&captured.choice);
-    sd_free(captured.then);
     captured.then = NULL;
+}
+
+const struct sd_inside sd_inside_lines = {
+    .about = &sd_about_lines,
+    .start = start,
+    .at_exit = at_exit,
+    .stop = stop,
+};
+
+bool sd_lines_are_asked(void)
+{
+    return sd_with_has(secure_getenv("SONDE_WITH"), sd_about_lines.name);
+}
+
+bool sd_lines_memory_is_asked(void)
+{
+    struct sd_option_value *values;
+    struct sd_arena keep = { 0 };
+    bool is_asked = sd_with_read(secure_getenv("SONDE_WITH"), &sd_about_lines, &keep,
+                                 &values) > 0 &&
+                    values[SD_LINES_OPT_MEMORY].number;
+
+    sd_arena_release(&keep);
+    return is_asked;
 }
 
 struct sd_line_session *sd_lines_captured(void) { return captured.session; }

@@ -11,18 +11,12 @@
 struct sd_line_code;
 struct sd_line_session;
 
-/* Starts it, once; cheap when there is nothing to do.  What fails is noted in the
- * capture, and the program runs on. */
-void sd_lines_start_from_env(void);
 /* Does the run ask for them, whether this process could join it or not? */
 bool sd_lines_are_asked(void);
 /* And with the memory of each? */
 bool sd_lines_memory_is_asked(void);
-/* Before a capture of our own is sealed. */
-void sd_lines_stop_captured(void);
-
-struct sd_lines_passed { /* the limit of --debug-above */
-    int64_t rss_bytes;   /* what was resident then */
+struct sd_lines_alarm { /* the limit of --debug-above */
+    int64_t rss_bytes;  /* what was resident then */
     uint64_t limit_bytes;
     const char *then;              /* what to do; NULL: the debugger */
     const struct sd_line_code *by; /* that took it there; NULL: not known ... */
@@ -31,7 +25,7 @@ struct sd_lines_passed { /* the limit of --debug-above */
 };
 
 /* Called above that limit, with the interpreter's lock, from the line after. */
-typedef void sd_lines_deed(const struct sd_lines_passed *p);
+typedef void sd_lines_deed(const struct sd_lines_alarm *p);
 void sd_lines_above(sd_lines_deed *deed);
 /* Chooses a code object for the capture, and marks its source file, during which other
  * threads may run.  1: it is new, 0: it was chosen already, or there is no such

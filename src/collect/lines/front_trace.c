@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* front_trace: lines of CPython 3.8 to 3.11, heard by a trace function that is there
+/* front_trace: counts lines of CPython 3.8 to 3.11 through a trace function that is set
  * for chosen frames alone.
  *
  * A trace function makes all code slow that runs while it is set.  So the eval-frame
@@ -23,9 +23,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collect/shared/c_stack.h"
 #include "collect/lines/lines.h"
 #include "collect/lines/line_memory.h"
+#include "collect/shared/c_stack.h"
 
 /* The interpreter's one place for a hook, and ours in it. */
 static struct {
@@ -51,7 +51,7 @@ static void disarm(PyThreadState *ts);
 __attribute__((noinline)) static void adopt(PyFrameObject *f, uint64_t now)
 {
     sd_live_frame *live = sd_profiled_live(f);
-    struct sd_line_chosen *c = sd_line_chosen_of(sd_live_code(live));
+    struct sd_line_target *c = sd_line_chosen_of(sd_live_code(live));
     struct sd_line_stack *s = c ? sd_line_stack() : NULL;
 
     if (!home.is_wanted)
@@ -166,7 +166,7 @@ static inline PyObject *hand_on(PyThreadState *ts, sd_live_frame *f, int raises)
 }
 
 /* The line that a frame goes on with; 0: it starts. */
-static uint32_t line_of(struct sd_line_chosen *c, sd_live_frame *f)
+static uint32_t line_of(struct sd_line_target *c, sd_live_frame *f)
 {
     if (!sd_live_is_generators(f) || sd_live_begins(f))
         return 0;
@@ -186,7 +186,7 @@ static void arm_again(PyThreadState *ts, bool was_armed)
 }
 
 __attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_live_frame *f,
-                                                  int raises, struct sd_line_chosen *c)
+                                                  int raises, struct sd_line_target *c)
 {
     struct sd_line_stack *s = sd_line_stack();
     bool was_armed = ts->c_tracefunc == trace, is_suspended;
@@ -232,7 +232,7 @@ __attribute__((noinline)) static PyObject *step_over(PyThreadState *ts,
                                                      sd_live_frame *f, int raises)
 {
     struct sd_line_stack *s = sd_line_stack_here;
-    struct sd_line_chosen *owner = sd_line_owner_of(sd_live_code(f));
+    struct sd_line_target *owner = sd_line_owner_of(sd_live_code(f));
     PyObject *result;
 
     if (owner && s && s->top->code == &owner->core &&
@@ -250,7 +250,7 @@ __attribute__((noinline)) static PyObject *step_over(PyThreadState *ts,
 static PyObject *hook(SD_EVAL_PARAMETERS)
 {
     SD_EVAL_THREAD(ts);
-    struct sd_line_chosen *c = sd_line_chosen_of(sd_live_code(f));
+    struct sd_line_target *c = sd_line_chosen_of(sd_live_code(f));
 
     if (sd_line_is_unseen(sd_live_code(f)))
         c = sd_line_show(sd_live_code(f), f->f_globals);
@@ -271,8 +271,8 @@ static int follow_this_interpreter(void)
     if (home.interp == interp)
         return 0;
     if (home.is_in && sd_interpreter_lives(home.interp))
-        return sd_fail(SD_ELACKS, "lines are counted in another interpreter of this "
-                                  "process already");
+        return sd_fail(SD_ELACKS, "another interpreter in this process is already "
+                                  "counting lines");
     memset(&home, 0, sizeof home);
     home.interp = interp;
     home.slot = sd_eval_slot(interp);
@@ -341,11 +341,11 @@ void sd_lines_pause(bool is_on)
 }
 
 /* The hook sees by itself what is chosen. */
-int sd_lines_arm(struct sd_line_chosen *c)
+int sd_lines_arm(struct sd_line_target *c)
 {
     (void)c;
     return 0;
 }
 
-void sd_lines_disarm(struct sd_line_chosen *c) { (void)c; }
+void sd_lines_disarm(struct sd_line_target *c) { (void)c; }
 #endif

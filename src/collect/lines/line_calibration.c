@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "collect/shared/bouts.h"
 #include "collect/calls/sessions.h"
+#include "collect/shared/bouts.h"
 #include "cpython/compat_eval.h"
 
 enum {
@@ -86,7 +86,7 @@ static int define(struct job *j)
 
 static PyObject *choose(struct job *j, const char *name)
 {
-    PyObject *f = PyDict_GetItemString(j->names, name);
+    PyObject *f = sd_dict_get(j->names, name);
     PyObject *code = f ? PyFunction_GetCode(f) : NULL;
 
     if (!code || sd_line_session_add(j->session, (PyCodeObject *)code) < 0)
@@ -99,9 +99,9 @@ static const struct sd_line_page *page_of(const struct job *j, PyObject *f)
     return sd_line_session_page(j->session, (PyCodeObject *)PyFunction_GetCode(f));
 }
 
-static int prepare(struct job *j, const struct sd_line_wish *wish)
+static int prepare(struct job *j, const struct sd_line_request *request)
 {
-    struct sd_line_wish mine = *wish;
+    struct sd_line_request mine = *request;
 
     memset(j, 0, sizeof *j);
     mine.in_capture = false;
@@ -238,11 +238,11 @@ static int one_bout(const struct job *j, struct sd_bouts *k)
     return rc;
 }
 
-static int bouts(const struct sd_line_wish *wish, struct sd_bouts *k)
+static int bouts(const struct sd_line_request *request, struct sd_bouts *k)
 {
     bool are_first = k->n == 0;
     struct job j;
-    int rc = prepare(&j, wish);
+    int rc = prepare(&j, request);
 
     for (unsigned i = 0; rc == 0 && !sd_bouts_have_enough(k, i, are_first); i++)
         rc = one_bout(&j, k);
@@ -250,7 +250,7 @@ static int bouts(const struct sd_line_wish *wish, struct sd_bouts *k)
     return rc;
 }
 
-static struct sd_bouts *known_of(const struct sd_line_wish *w)
+static struct sd_bouts *known_of(const struct sd_line_request *w)
 {
     return &known[(w->has_cpu ? 1u : 0u) | (w->has_memory ? 2u : 0u) |
                   (w->has_peak ? 4u : 0u)];
@@ -258,7 +258,7 @@ static struct sd_bouts *known_of(const struct sd_line_wish *w)
 
 static void set_costs(struct sd_line_session *s, double loop)
 {
-    const struct sd_bouts *k = known_of(&s->wish);
+    const struct sd_bouts *k = known_of(&s->request);
     const struct sd_line_costs costs = {
         .hit = (uint64_t)(sd_bouts_cost(k, OF_HIT, loop) * loop * 1024),
         .line = (uint64_t)(sd_bouts_cost(k, OF_LINE, loop) * loop * 1024),
@@ -279,14 +279,14 @@ static bool is_due(const struct sd_bouts *k)
 
 int sd_line_calibrate(struct sd_line_session *s)
 {
-    struct sd_tracing_paused paused;
+    struct sd_paused_tracing paused;
 
     if (sd_line_clock() != SD_CLOCK_TSC)
         return 0;
-    if (is_due(known_of(&s->wish))) {
+    if (is_due(known_of(&s->request))) {
         is_calibrating = true;
         paused = sd_tracing_pause();
-        bouts(&s->wish, known_of(&s->wish));
+        bouts(&s->request, known_of(&s->request));
         sd_tracing_go_on(paused);
         is_calibrating = false;
     }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_CALIBRATE_H
-#define SD_LINES_CALIBRATE_H
-/* calibrate: what it costs to tell of a line, measured where it happens.
+#ifndef SD_LINES_LINE_CALIBRATION_H
+#define SD_LINES_LINE_CALIBRATION_H
+/* line_calibration: measures what counting a line costs, in the process whose lines are
+ * counted.
  *
  * Between the end of a line and the moment in which the clock is read the interpreter
  * has work to do, and again before the next line begins: that is in the time of every
  * hit, and of a cheap line it is most.  What is done between the two readings is in no
  * line, but in the time of whoever called the function.  Reports take both off again
- * (profile/line_cost.h), and so have to know them.
+ * (profile/lines/line_cost.h), and so have to know them.
  *
  * They depend on the machine, the interpreter and on what is read at the end of a line.
  * So a small function of cheap lines, and one that calls another, are run with and
- * without being told of, by turns (collect/calls/bouts.h).  Before 3.12 every
+ * without being told of, by turns (collect/shared/bouts.h).  Before 3.12 every
  * instruction of a line that is told of is slower, and one line is taken for all: of
  * lines with many instructions too little is taken off.
  *

@@ -15,7 +15,7 @@ struct sd_line_peak {
 static struct {    /* what --debug-above asks for */
     int64_t bytes; /* 0: none, or it has rung */
     sd_line_alarm *ring;
-    struct sd_line_blamed blamed; /* that passed it */
+    struct sd_line_culprit blamed; /* that passed it */
 } limit;
 
 bool sd_line_alarm_raised;
@@ -43,7 +43,7 @@ void sd_line_memory_ring(const struct sd_line_reading *r, const void *thread)
 }
 
 void sd_line_memory_blame(const struct sd_line_reading *r,
-                          const struct sd_line_blamed *blamed)
+                          const struct sd_line_culprit *blamed)
 {
     if (limit.bytes == 0 || r->rss_bytes < 0)
         return;

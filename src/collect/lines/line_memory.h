@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_MEMORY_H
-#define SD_LINES_MEMORY_H
-/* memory: what lines do to the resident memory of the process.
+#ifndef SD_LINES_LINE_MEMORY_H
+#define SD_LINES_LINE_MEMORY_H
+/* line_memory: books changes of the process's resident memory on lines.
  *
  * It is read when a line ends, and what has changed since the session's reading before,
  * by whatever thread, is that line's: so the changes of all lines of a session add up
@@ -51,12 +51,12 @@ void sd_line_peak_free(struct sd_line_peak *peak);
 
 /* Above this much resident memory `alarm` is called, once, where the next line begins,
  * with the line that took the process there; it may run Python.  0: no limit. */
-struct sd_line_blamed {
+struct sd_line_culprit {
     const struct sd_line_code *by; /* NULL: nobody knows */
     uint32_t line;
     const void *thread; /* whose it is: any address that is its own */
 };
-typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_blamed *blamed,
+typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_culprit *blamed,
                            bool is_elsewhere);
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm);
 /* Who was called raised an exception, which stands and is the program's: whoever told
@@ -70,7 +70,7 @@ void sd_line_memory_ring(const struct sd_line_reading *r, const void *thread);
 /* Up to this reading it was the line's doing: the first that finds it above the limit
  * is told of when it rings. */
 void sd_line_memory_blame(const struct sd_line_reading *r,
-                          const struct sd_line_blamed *blamed);
+                          const struct sd_line_culprit *blamed);
 /* The code object goes away. */
 void sd_line_memory_acquit(const struct sd_line_code *code);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* front_monitoring: lines as sys.monitoring tells of them (3.12 and later).
+/* line_monitoring: counts lines through sys.monitoring (3.12 and later).
  *
  * Events are asked for of chosen code objects alone, so all other code runs as it does
- * without us; what an exception does to a frame cannot be asked for of one, and is
- * heard of all, which costs exceptions alone.
+ * without us.  Before 3.15 what an exception does to a frame cannot be asked for of one
+ * code object, and is heard of all, which costs exceptions alone.
  *
  * The tool id is Sonde's one (tool.h), which calls uses too: whoever follows both gets
  * events of code that was not chosen, and those are passed by.
@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collect/shared/tool.h"
 #include "collect/lines/lines.h"
 #include "collect/lines/line_memory.h"
+#include "collect/shared/tool.h"
 
 #if SD_HAS_MONITORING
 
@@ -27,6 +27,8 @@ static struct {
     long local;                      /* events of chosen code objects */
     bool has_disabled;               /* places were left out */
 } front;
+
+static struct sd_tool_user user; /* of the tool id */
 
 /* --- Events ------------------------------------------------------------------------
  */
@@ -45,7 +47,7 @@ RARE hand_on_raised(void)
 RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
 {
     struct sd_line_stack *s = sd_line_stack();
-    struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)code);
+    struct sd_line_target *c = sd_line_chosen_of((PyCodeObject *)code);
 
     if (!c)
         sd_line_told_for_nobody((PyCodeObject *)code);
@@ -90,7 +92,7 @@ static int offset_of(PyObject *event_offset)
 }
 
 /* The line behind the start, if it is that of the start itself. */
-static void find_start_line(struct sd_line_chosen *c, int offset)
+static void find_start_line(struct sd_line_target *c, int offset)
 {
     int at = PyCode_Addr2Line(c->code, offset);
 
@@ -114,7 +116,7 @@ static PyObject *on_start(ARGS)
 {
     PyCodeObject *code = (PyCodeObject *)args[0];
     struct sd_line_stack *s = sd_line_stack();
-    struct sd_line_chosen *c = sd_line_chosen_of(code);
+    struct sd_line_target *c = sd_line_chosen_of(code);
 
     UNUSED;
     if (sd_line_is_unseen(code))
@@ -134,7 +136,7 @@ static PyObject *on_start(ARGS)
 static PyObject *on_resume(ARGS)
 {
     struct sd_line_stack *s = sd_line_stack();
-    struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)args[0]);
+    struct sd_line_target *c = sd_line_chosen_of((PyCodeObject *)args[0]);
 
     UNUSED;
     if (!c)
@@ -145,7 +147,7 @@ static PyObject *on_resume(ARGS)
     return Py_None;
 }
 
-/* Into a generator that waits; the same of all code. */
+/* Into a generator that waits. */
 static PyObject *on_throw(ARGS) { return on_resume(self, args, n_args, names); }
 
 static PyObject *leave(PyObject *code, bool is_suspended)
@@ -182,7 +184,7 @@ static PyObject *on_yield(ARGS)
 /* --- Listening ----------------------------------------------------------------------
  */
 
-enum reach { LOCAL, GLOBAL };
+enum reach { LOCAL, GLOBAL, EXCEPTION = SD_HAS_LOCAL_EXCEPTIONS ? LOCAL : GLOBAL };
 
 static const struct event {
     const char *name;
@@ -202,7 +204,7 @@ static int set_listeners(void)
     for (size_t i = 0; rc == 0 && i < sizeof heard / sizeof heard[0]; i++) {
         long number;
 
-        rc = sd_tool_hear(SD_TOOL_LINES, heard[i].name, heard[i].callback, &number);
+        rc = sd_tool_hear(&user, heard[i].name, heard[i].callback, &number);
         if (rc < 0)
             break;
         masks[heard[i].reach] |= number;
@@ -210,20 +212,20 @@ static int set_listeners(void)
             masks[GLOBAL] |= number;
     }
     front.local = masks[LOCAL];
-    return rc == 0 ? sd_tool_hear_all(SD_TOOL_LINES, masks[GLOBAL]) : rc;
+    return rc == 0 ? sd_tool_hear_all(&user, masks[GLOBAL]) : rc;
 }
 
 static void stop_listening(void)
 {
     if (front.has_disabled && sd_tool_restart() < 0)
         PyErr_Clear();
-    sd_tool_leave(SD_TOOL_LINES);
+    sd_tool_leave(&user);
     memset(&front, 0, sizeof front);
 }
 
 static int start_listening(void)
 {
-    int rc = sd_tool_join(SD_TOOL_LINES);
+    int rc = sd_tool_join(&user);
 
     if (rc != 0)
         return rc;
@@ -239,7 +241,7 @@ static int start_listening(void)
 static int said(int rc)
 {
     if (rc == -1 && PyErr_Occurred())
-        rc = sd_fail(SD_ELACKS, "sys.monitoring refused to tell of lines");
+        rc = sd_fail(SD_ELACKS, "sys.monitoring refused the events for lines");
     PyErr_Clear();
     return rc;
 }
@@ -247,17 +249,17 @@ static int said(int rc)
 int sd_lines_listen(bool is_on)
 {
     bool is_here = front.interpreter == PyInterpreterState_Get();
-    struct sd_raised raised;
+    struct sd_pending_exception raised;
     int rc = 0;
 
     if (is_on == is_here && !(is_on && sd_line_seeks))
         return 0;
-    raised = sd_raised_take();
+    raised = sd_pending_exception_take();
     if (is_on)
         rc = said(is_here ? set_listeners() : start_listening());
     else if (is_here)
         stop_listening();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return rc;
 }
 
@@ -266,16 +268,16 @@ void sd_lines_pause(bool is_on) { (void)is_on; }
 
 static int set_local(PyCodeObject *code, long events)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     int rc = said(sd_tool_hear_of(code, events));
 
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return rc;
 }
 
 /* A place that was left out stays so until all are heard again, which costs all code of
  * the program, and other tools; so it is asked for only where it was. */
-int sd_lines_arm(struct sd_line_chosen *c)
+int sd_lines_arm(struct sd_line_target *c)
 {
     int rc = set_local(c->code, front.local);
 
@@ -288,7 +290,7 @@ int sd_lines_arm(struct sd_line_chosen *c)
 /* Frames that run are told of by their next line. */
 void sd_lines_adopt(void) {}
 
-void sd_lines_disarm(struct sd_line_chosen *c)
+void sd_lines_disarm(struct sd_line_target *c)
 {
     if (front.interpreter == PyInterpreterState_Get())
         set_local(c->code, 0);

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/cells.h"
@@ -43,7 +44,11 @@ _Thread_local
 /* --- Threads -----------------------------------------------------------------------
  */
 
-static struct thread *thread_of(struct sd_line_stack *s) { return (struct thread *)s; }
+static struct thread *thread_of(struct sd_line_stack *s)
+{
+    _Static_assert(offsetof(struct thread, stack) == 0, "a stack is its thread's");
+    return (struct thread *)s;
+}
 
 static void forget_thread(struct thread *th)
 {
@@ -138,12 +143,12 @@ static int take_interpreter(void)
         return 0;
     if (lines.interpreter && lines.interpreter != now &&
         sd_interpreter_lives(lines.interpreter))
-        return sd_fail(SD_ELACKS, "lines are counted in another interpreter of this "
-                                  "process already");
+        return sd_fail(SD_ELACKS, "another interpreter in this process is already "
+                                  "counting lines");
     sd_line_extra = sd_code_extra_index();
     if (sd_line_extra < 0)
-        return sd_fail(SD_ELACKS,
-                       "other tools hold all places on code objects (co_extra)");
+        return sd_fail(SD_ELACKS, "other tools use all co_extra slots of code objects; "
+                                  "run the program without one of them");
     lines.interpreter = now;
     lines.interpreter_id = id;
     lines.cannot_stop = false;
@@ -157,7 +162,7 @@ static int make_ready(void)
     sd_session_watch_forks();
     if (pthread_key_create(&lines.at_end, at_thread_end) != 0)
         return sd_fail(SD_ELACKS,
-                       "the program has no place left for thread-local data");
+                       "the program has no key for thread-local storage left");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     lines.clock = sd_ticks_kind();
     lines.first = sd_ticks_pair(lines.clock);
@@ -183,7 +188,8 @@ double sd_line_ns_per_tick(void)
 /* --- Sessions ----------------------------------------------------------------------
  */
 
-int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session **out)
+int sd_line_session_new(const struct sd_line_request *request,
+                        struct sd_line_session **out)
 {
     int rc = make_ready();
     struct sd_line_session *s;
@@ -194,8 +200,8 @@ int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session 
     s = sd_zalloc(sizeof *s);
     if (!s)
         return sd_no_memory();
-    s->wish = *wish;
-    if (wish->in_capture)
+    s->request = *request;
+    if (request->in_capture)
         lines.captured = s;
     *out = s;
     return 0;
@@ -204,7 +210,7 @@ int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session 
 struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
                                           PyCodeObject *code)
 {
-    const struct sd_line_chosen *c = sd_line_known(code);
+    const struct sd_line_target *c = sd_line_known(code);
 
     for (size_t i = 0; c && i < s->n_pages; i++)
         if (s->pages[i]->chosen == c)
@@ -248,7 +254,7 @@ static void take_back(struct sd_line_session *s)
 /* A comprehension that counts with its function, and not by itself too. */
 static bool is_owned(const PyCodeObject *code)
 {
-    const struct sd_line_chosen *c = sd_line_known(code);
+    const struct sd_line_target *c = sd_line_known(code);
 
     return c && c->owner;
 }
@@ -287,6 +293,7 @@ static int link_session(struct sd_line_session *s)
 {
     int rc = sd_lines_listen(true);
 
+    sd_assert(!s->is_linked);
     if (rc < 0)
         return rc;
     s->next = lines.sessions;
@@ -302,6 +309,7 @@ static void unlink_session(struct sd_line_session *s)
 {
     struct sd_line_session **link = &lines.sessions;
 
+    sd_assert(s->is_linked);
     for (size_t i = 0; i < s->n_pages; i++)
         sd_line_page_close(s->pages[i]);
     while (*link && *link != s)
@@ -321,6 +329,7 @@ static void switch_off(struct sd_line_session *s)
     for (struct thread *th = lines.threads; th; th = th->next)
         sd_line_stack_close(&th->stack, &s->turn, now);
     s->turn.is_on = false;
+    sd_assert(lines.n_on > 0);
     lines.n_on--;
 }
 
@@ -350,7 +359,7 @@ int sd_line_session_start(struct sd_line_session *s)
     s->turn.since = sd_ticks_now(lines.clock);
     if (lines.n_on > 0)
         settle_all(s->turn.since);
-    if (s->wish.has_memory)
+    if (s->request.has_memory)
         s->turn.last_bytes = sd_line_memory_look().rss_bytes;
     s->turn.is_on = s->is_pace_due = true;
     lines.n_on++;
@@ -450,7 +459,7 @@ static int stop_those_at_rest(void *unused)
 
 /* Those who chose this and rest are told of it in vain.  Has one of them been often
  * enough? */
-static bool count_for_nobody(const struct sd_line_chosen *c)
+static bool count_for_nobody(const struct sd_line_target *c)
 {
     bool is_enough = false;
 
@@ -465,7 +474,7 @@ static bool count_for_nobody(const struct sd_line_chosen *c)
 /* The interpreter is in the middle of telling: it is stopped when that is over. */
 bool sd_line_told_for_nobody(const PyCodeObject *code)
 {
-    const struct sd_line_chosen *c = sd_line_known(code);
+    const struct sd_line_target *c = sd_line_known(code);
     bool rests = c && c->core.books, is_enough = count_for_nobody(c);
 
     if (lines.n_on == 0)
@@ -480,6 +489,7 @@ void sd_line_session_free(struct sd_line_session *s)
     if (!s)
         return;
     sd_line_session_stop(s);
+    sd_assert(!s->is_linked && !s->turn.is_on);
     pthread_mutex_lock(&lines.lock); /* a fork beside us must not find what is freed */
     if (lines.captured == s) {
         lines.captured = NULL;

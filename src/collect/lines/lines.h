@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_LINES_LINES_H
 #define SD_LINES_LINES_H
-/* lines: who counts lines now, of which code objects.
+/* lines: the sessions that count lines, and the code objects that each has chosen.
  *
  * A session is one LineProfiler, or the one that fills a capture.  It has chosen code
  * objects, and while it is on their lines are counted in all threads.  A code
- * object may be chosen by any number of them (chosen.h), and each has a page of its
- * own for it, with the counters (page.h).
+ * object may be chosen by any number of them (code_selection.h), and each has a page of
+ * its own for it, with the counters (page.h).
  *
  * Asking an interpreter to tell of lines takes long beside a call.  Who begins and ends
  * with each call of a function, as decorators do, rests in between: nothing is counted
@@ -18,14 +18,14 @@
  * first line is counted; those in memory are a copy, in which the child goes on. */
 #include "cpython/compat.h"
 
-#include "collect/shared/bouts.h"
 #include "collect/lines/code_selection.h"
 #include "collect/lines/page.h"
 #include "collect/lines/stack.h"
+#include "collect/shared/bouts.h"
 
 struct sd_cells;
 
-struct sd_line_wish {
+struct sd_line_request {
     bool has_cpu;    /* CPU time, too */
     bool has_memory; /* and what lines do to resident memory ... */
     bool has_peak;   /* ... with the peak inside of them */
@@ -37,10 +37,10 @@ struct sd_line_costs { /* as in the root of a table */
 };
 
 struct sd_line_session {
-    struct sd_line_wish wish;
-    struct sd_line_costs costs; /* 0: unknown */
-    struct sd_pace pace;        /* of who calibrates ... */
-    bool is_pace_due;           /* ... to be asked again: it counted since */
+    struct sd_line_request request;
+    struct sd_line_costs costs;  /* 0: unknown */
+    struct sd_session_pace pace; /* of who calibrates ... */
+    bool is_pace_due;            /* ... to be asked again: it counted since */
     struct sd_line_turn turn;
     uint32_t n_for_nobody;  /* events of its code while it rests */
     bool is_linked;         /* its books hang on the code objects: it is on, or rests */
@@ -52,7 +52,8 @@ struct sd_line_session {
     struct sd_line_session *next; /* among the linked ones */
 };
 
-int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session **out);
+int sd_line_session_new(const struct sd_line_request *request,
+                        struct sd_line_session **out);
 /* Chooses a code object.  1: it is new, 0: it was chosen already. */
 int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code);
 /* Counts from now on, or no more.  Again is nothing. */
@@ -103,7 +104,8 @@ static inline struct sd_line_stack *sd_line_stack(void)
  * chose it rests?  After many of these it rests no longer, but is stopped. */
 bool sd_line_told_for_nobody(const PyCodeObject *code);
 
-/* --- Of the front (as in chosen.h) -------------------------------------------------
+/* --- Of the front (as in code_selection.h)
+ * -------------------------------------------------
  */
 
 /* Something was chosen, or is counted again: frames of it that run already in this

@@ -52,7 +52,7 @@ void sd_line_table_put_clock(struct sd_line_session *s)
         sd_cells_put_clock(s->table, sd_line_clock(), now.ticks, now.mono_ns);
 }
 
-static unsigned wants_of(const struct sd_line_wish *w)
+static unsigned wants_of(const struct sd_line_request *w)
 {
     return (w->has_cpu ? SD_LINES_HAVE_CPU : 0u) |
            (w->has_memory ? SD_LINES_HAVE_MEMORY : 0u) |
@@ -61,18 +61,18 @@ static unsigned wants_of(const struct sd_line_wish *w)
 
 static bool make_table(struct sd_line_session *s)
 {
-    struct sd_writer *w = s->wish.in_capture ? sd_session_writer() : NULL;
+    struct sd_writer *w = s->request.in_capture ? sd_session_writer() : NULL;
 
     if (s->table)
         return true;
-    return (!s->wish.in_capture || w) &&
+    return (!s->request.in_capture || w) &&
            sd_cells_new(w, SD_CELLS_LINES, sizeof(struct sd_line_cell), &s->table) == 0;
 }
 
 /* On a full disk this may take many lines: no cell of a line may come before it. */
 static bool make_root(struct sd_line_session *s)
 {
-    struct sd_line_root root = { .flags = wants_of(&s->wish),
+    struct sd_line_root root = { .flags = wants_of(&s->request),
                                  .hit_cost = s->costs.hit,
                                  .line_cost = s->costs.line,
                                  .call_cost = s->costs.call,
@@ -157,7 +157,7 @@ static struct sd_line_cell *make_cell(struct sd_line_book *b, uint32_t line)
 {
     struct sd_line_page *p = (struct sd_line_page *)b;
     struct sd_line_session *s = p->session;
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     struct sd_line_cell cell = { .line = line };
     uint32_t at = SD_NO_CELL;
 
@@ -166,7 +166,7 @@ static struct sd_line_cell *make_cell(struct sd_line_book *b, uint32_t line)
         cell.site = p->site;
         at = sd_cells_add(s->table, &cell);
     }
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     if (at == SD_NO_CELL)
         return NULL;
     return b->cells[line - b->first] = sd_cells_at(s->table, at);
@@ -189,7 +189,7 @@ struct sd_line_page *sd_line_page_new(struct sd_line_session *s, PyCodeObject *c
     p->twin = count_twin(s, code);
     p->book.make = make_cell;
     p->book.turn = &s->turn;
-    p->book.wants = wants_of(&s->wish);
+    p->book.wants = wants_of(&s->request);
     p->book.entry_line = (uint32_t)code->co_firstlineno;
     return p;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_LINES_PAGE_H
 #define SD_LINES_PAGE_H
-/* page: a code object in a session, and the counters of its lines in the session's
- * table.
+/* page: one chosen code object in one session, and the counters of its lines in the
+ * session's table.
  *
  * The table is made when the first line is counted, and a line's cell when that line
  * first runs: what was chosen and never runs costs nothing.
@@ -17,7 +17,7 @@ struct sd_line_session;
 struct sd_line_page { /* a code object in a session */
     struct sd_line_book book;
     struct sd_line_session *session;
-    struct sd_line_chosen *chosen;
+    struct sd_line_target *chosen;
     uint32_t site; /* in the session's table; 0: not defined yet */
     unsigned twin; /* which of those that are alike (sd_code_place), as chosen */
 };

@@ -6,8 +6,8 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "collect/shared/thread_cpu.h"
 #include "collect/lines/line_memory.h"
+#include "collect/shared/thread_cpu.h"
 
 enum { FIRST_DEPTH = 16, PARKED_MOST = 4096 };
 
@@ -15,6 +15,7 @@ enum { FIRST_DEPTH = 16, PARKED_MOST = 4096 };
 
 int sd_line_stack_init(struct sd_line_stack *s, enum sd_clock_kind clock)
 {
+    _Static_assert(FIRST_DEPTH > 1, "one entry is of no frame");
     memset(s, 0, sizeof *s);
     s->entries = sd_zalloc(FIRST_DEPTH * sizeof *s->entries);
     if (!s->entries)
@@ -41,6 +42,7 @@ static bool grow(struct sd_line_stack *s)
            n = (size_t)(s->last - s->entries) + 1;
     struct sd_line_open *grown = sd_regrow(s->entries, 2 * n * sizeof *grown);
 
+    sd_assert(s->top <= s->last);
     if (!grown)
         return false;
     memset(grown + n, 0, n * sizeof *grown);
@@ -129,6 +131,7 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
     uint64_t start = e->start > b->turn->since ? e->start : b->turn->since;
     uint64_t ticks = sd_line_ticks(start, end->now);
 
+    sd_assert_slow(b->turn->is_on || end->is_suspended);
     if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
         cell->ticks += ticks;
         sd_line_cell_children(cell, end->child);
@@ -158,11 +161,12 @@ static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_o
                             .child = &e->child,
                             .is_suspended = how == IS_SUSPENDED };
 
+    sd_assert_slow(e > s->entries && e <= s->last);
     end.cpu = cpu_now(s, wants, now, 0);
     if (wants & SD_LINES_HAVE_MEMORY && e->line) {
         end.memory = sd_line_memory_at_end(e->peak, how == GOES_ON);
         sd_line_memory_blame(&end.memory,
-                             &(struct sd_line_blamed){ e->code, e->line, s });
+                             &(struct sd_line_culprit){ e->code, e->line, s });
     } else if (wants & SD_LINES_HAVE_MEMORY) {
         end.memory = sd_line_memory_look(); /* what grew is the first line's */
     }
@@ -185,6 +189,7 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
     unsigned wants = wants_of(e->code);
     struct sd_line_book *first = sd_line_book_on(e->code->books);
 
+    sd_assert_slow(first != NULL);
     for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next)) {
         struct sd_line_cell *cell = cell_of(s, b, line);
 
@@ -233,7 +238,7 @@ static bool add_growth(const struct sd_line_stack *s, const struct sd_line_open 
 
         if (!cell)
             continue;
-        sd_line_memory_blame(g->read, &(struct sd_line_blamed){ e->code, e->line, s });
+        sd_line_memory_blame(g->read, &(struct sd_line_culprit){ e->code, e->line, s });
         cell->grew_bytes += g->bytes;
         return true;
     }
@@ -322,6 +327,7 @@ static void add_child(struct sd_line_stack *s, const struct sd_line_open *e,
     struct sd_line_open *below = &s->entries[e - s->entries - 1];
     uint64_t ticks = sd_line_ticks(e->began, now);
 
+    sd_assert_slow(e > s->entries);
     if (below == s->entries)
         return;
     add_told(s, e, &below->child);
@@ -344,6 +350,7 @@ static void forget(struct sd_line_stack *s, uintptr_t frame)
     for (size_t i = 0; i < s->n_parked; i++)
         if (s->parked[i].frame != frame)
             s->parked[to++] = s->parked[i];
+    sd_assert_slow(to <= s->n_parked);
     s->n_parked = to;
 }
 
@@ -381,21 +388,23 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
 
 static void park(struct sd_line_stack *s, const struct sd_line_open *e)
 {
-    struct sd_line_parked *grown =
+    struct sd_line_parking *grown =
         s->n_parked < PARKED_MOST
             ? sd_grow_array(s->parked, &s->cap_parked, s->n_parked + 1, sizeof *grown)
             : NULL;
 
+    sd_assert(s->n_parked <= PARKED_MOST);
     if (!grown)
         return; /* it will be as if it had not been followed */
     s->parked = grown;
-    s->parked[s->n_parked++] = (struct sd_line_parked){
+    s->parked[s->n_parked++] = (struct sd_line_parking){
         .frame = e->frame, .code = e->code, .line = e->line, .is_adopted = e->is_adopted
     };
 }
 
 /* It waits no longer.  False: it did not. */
-static bool unpark(struct sd_line_stack *s, uintptr_t frame, struct sd_line_parked *out)
+static bool unpark(struct sd_line_stack *s, uintptr_t frame,
+                   struct sd_line_parking *out)
 {
     for (size_t i = s->n_parked; i-- > 0;) {
         if (s->parked[i].frame != frame)
@@ -413,6 +422,7 @@ static bool unpark(struct sd_line_stack *s, uintptr_t frame, struct sd_line_park
 static void leave_above(struct sd_line_stack *s, const struct sd_line_open *e,
                         uint64_t now)
 {
+    sd_assert_slow(e >= s->entries && e <= s->top);
     for (; s->top > e; s->top--) {
         if (s->top->line) {
             end_line(s, s->top, now, IS_SUSPENDED);
@@ -428,7 +438,7 @@ static bool go_on(struct sd_line_stack *s, uintptr_t frame)
 {
     uint64_t since = s->top->start;
     bool is_below = s->top > s->entries;
-    struct sd_line_parked p;
+    struct sd_line_parking p;
 
     if (!unpark(s, frame, &p) || !sd_line_book_on(p.code->books))
         return false;
@@ -458,6 +468,7 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
         sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     else
         end_line(s, e, now, is_suspended ? IS_SUSPENDED : ENDS);
+    sd_assert_slow(e == s->top && e > s->entries);
     s->top = e - 1;
     add_child(s, e, now);
 }
@@ -677,6 +688,7 @@ void sd_line_stack_drop(struct sd_line_stack *s)
         }
         to->cell = to->line ? cell_of(s, first, to->line) : NULL;
     }
+    sd_assert(to <= s->top);
     s->top = to;
 }
 

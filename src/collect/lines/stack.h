@@ -92,7 +92,7 @@ struct sd_line_open { /* some book of its code object is on */
     struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
 };
 
-struct sd_line_parked { /* a frame that waits, as a greenlet's */
+struct sd_line_parking { /* a frame that waits, as a greenlet's */
     uintptr_t frame;
     struct sd_line_code *code;
     uint32_t line;
@@ -102,8 +102,8 @@ struct sd_line_parked { /* a frame that waits, as a greenlet's */
 struct sd_line_stack {        /* see sd_line_stack_init */
     struct sd_line_open *top; /* an entry of no frame at the bottom */
     struct sd_line_open *last;
-    struct sd_line_open *entries;  /* owned */
-    struct sd_line_parked *parked; /* owned; the last is the newest */
+    struct sd_line_open *entries;   /* owned */
+    struct sd_line_parking *parked; /* owned; the last is the newest */
     size_t n_parked, cap_parked;
     enum sd_clock_kind clock;
     uint64_t n_hits, n_stays, n_calls; /* that this thread had */
@@ -133,7 +133,7 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
 void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
                          uint64_t now);
 /* The function of this frame is about to end or to be suspended, and there is a limit
- * of memory (memory.h): if its line has passed it, that is told of here. */
+ * of memory (line_memory.h): if its line has passed it, that is told of here. */
 void sd_line_stack_ends(struct sd_line_stack *s, uintptr_t frame, uint64_t now);
 /* The function on top goes on in another frame, which is a part of it, until this is
  * said again. */

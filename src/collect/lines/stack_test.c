@@ -179,7 +179,7 @@ static struct {
     uint64_t start, began, start_of_caller; /* as they were */
 } looked;
 
-static void look(int64_t rss_bytes, const struct sd_line_blamed *blamed,
+static void look(int64_t rss_bytes, const struct sd_line_culprit *blamed,
                  bool is_elsewhere)
 {
     struct sd_line_stack *s = looked.stack;

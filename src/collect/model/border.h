@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_MODEL_BORDER_H
 #define SD_MODEL_BORDER_H
-/* border: where the graph of a forward ends.
+/* border: finds where the graph of a forward ends, so that a backward stays within it.
  *
  * A backward goes as far as there is a graph: through a tensor that a forward found
  * elsewhere (a teacher's output, a cache that was computed before) into the graph that

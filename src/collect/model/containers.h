@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_MODEL_CONTAINERS_H
 #define SD_MODEL_CONTAINERS_H
-/* containers: lists, dicts, sets and deques of a program, copied and put back.
+/* containers: copies and restores lists, dicts, sets and deques of a program.
  *
  * Past what their classes do instead: one that is derived from list or dict may refuse,
  * or tell of itself what it likes.  Of sets and deques only those of Python itself are

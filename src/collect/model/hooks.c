@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks: modules that are entered and left, and whose an operator is.
+/* hooks: follows modules as they are entered and left, and finds the layer of an
+ * operator.
  *
  * In a forward that is easy: the innermost layer that is open.  A backward opens none,
  * so the forward notes at each border between layers how many nodes of the graph there
@@ -30,7 +31,7 @@ static int note_border(struct sd_run *r)
     PyObject *number;
     int64_t sequence;
 
-    if (!r->wish.has_backward || !r->torch.sequence_now)
+    if (!r->request.has_backward || !r->torch.sequence_now)
         return 0;
     number = PyObject_CallObject(r->torch.sequence_now, NULL);
     sequence = number ? PyLong_AsLongLong(number) : -1;
@@ -87,7 +88,7 @@ static bool has_node(struct sd_run *r)
 
 bool sd_run_is_in_backward(struct sd_run *r)
 {
-    return r->is_backward || (r->wish.is_lent && has_node(r));
+    return r->is_backward || (r->request.is_lent && has_node(r));
 }
 
 uint32_t sd_run_layer_in_backward(struct sd_run *r)
@@ -146,7 +147,7 @@ static int enter_timed(struct sd_run *r, PyObject *module, PyObject *args,
 {
     uint32_t outer = sd_run_layer_now(r);
 
-    if (r->wish.has_backward && sd_run_mark_nodes(r, args, outer) < 0)
+    if (r->request.has_backward && sd_run_mark_nodes(r, args, outer) < 0)
         return -1;
     if (!push(r, module, layer))
         return -1;
@@ -158,7 +159,7 @@ static int enter_timed(struct sd_run *r, PyObject *module, PyObject *args,
  * threads of torch's, where a backward does a forward over again. */
 static bool is_stranger(const struct sd_run *r)
 {
-    return r->wish.is_timing || (r->wish.is_lent && !r->wish.is_open) ||
+    return r->request.is_timing || (r->request.is_lent && !r->request.is_open) ||
            PyThread_get_thread_ident() != r->thread;
 }
 
@@ -166,7 +167,7 @@ static bool is_stranger(const struct sd_run *r)
 static bool runs_elsewhere(struct sd_run *r)
 {
     return PyThread_get_thread_ident() != r->thread &&
-           !(r->wish.is_timing ? has_node(r) : sd_run_is_in_backward(r));
+           !(r->request.is_timing ? has_node(r) : sd_run_is_in_backward(r));
 }
 
 int sd_run_look_at_casts(struct sd_run *r)
@@ -174,17 +175,18 @@ int sd_run_look_at_casts(struct sd_run *r)
     PyObject *told = NULL;
     bool is_on;
 
-    if (r->wish.on_twins && r->torch.is_autocast && r->wish.device)
-        told = PyObject_CallFunctionObjArgs(r->torch.is_autocast, r->wish.device, NULL);
+    if (r->request.on_twins && r->torch.is_autocast && r->request.device)
+        told =
+            PyObject_CallFunctionObjArgs(r->torch.is_autocast, r->request.device, NULL);
     PyErr_Clear(); /* a device that has none, or an older torch */
     is_on = told == Py_True;
     Py_XDECREF(told);
     r->is_uncast |= is_on;
-    if (!is_on || !r->wish.has_memory || r->wish.is_blank)
+    if (!is_on || !r->request.has_memory || r->request.is_blank)
         return 0;
     sd_run_tell(&r->refused, "autocast");
     PyErr_SetString(PyExc_RuntimeError,
-                    "what is kept under autocast is known with data alone");
+                    "under autocast, what is kept is known only with data");
     return -1;
 }
 
@@ -196,8 +198,8 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
     if (!find_layer(r, module, &layer)) {
         if (is_stranger(r) || sd_run_is_in_backward(r))
             return 0;
-        if ((r->wish.is_open ? sd_run_walk_met(r, module)
-                             : sd_run_walk_made(r, module, args)) < 0)
+        if ((r->request.is_open ? sd_run_walk_met(r, module)
+                                : sd_run_walk_made(r, module, args)) < 0)
             return -1;
         if (!find_layer(r, module, &layer))
             return 0;
@@ -208,7 +210,7 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
         return 0;
     }
     r->has_failed = false;
-    if (r->wish.is_timing)
+    if (r->request.is_timing)
         return enter_timed(r, module, args, layer);
     if (sd_run_look_at_casts(r) < 0)
         return -1;
@@ -269,14 +271,14 @@ int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs, PyObject 
         return 0;
     if (is_failing(result)) {
         sd_run_failed(r, r->open[r->n_open - 1].layer);
-    } else if (r->wish.is_timing && r->wish.has_backward) {
+    } else if (r->request.is_timing && r->request.has_backward) {
         rc = sd_run_mark_nodes(r, result, r->open[at - 1].layer);
-    } else if (!r->wish.is_timing && !sd_run_is_in_backward(r)) {
+    } else if (!r->request.is_timing && !sd_run_is_in_backward(r)) {
         rc = note_call(r, &r->open[at - 1], kwargs, result);
     }
     r->n_open = at - 1;
     if (rc < 0)
         return rc;
-    return r->wish.is_timing ? sd_run_times_border(r, sd_run_layer_now(r))
-                             : note_border(r);
+    return r->request.is_timing ? sd_run_times_border(r, sd_run_layer_now(r))
+                                : note_border(r);
 }

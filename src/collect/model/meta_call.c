@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* on_twins: a call of an operator without computing anything.
+/* meta_call: calls an operator without computing anything.
  *
  * Its tensors are without data (the model's twins, and all that came of them), real
  * ones that this run made itself, or real ones from elsewhere.  As long as only the
@@ -28,13 +28,13 @@ enum {
 
 struct survey {
     unsigned n_meta, n_own, n_foreign;
-    struct sd_shape
+    struct sd_tensor_shape
         all; /* of the own ones, stretched to each other where they can be */
 };
 
 static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
 {
-    struct sd_shape shape;
+    struct sd_tensor_shape shape;
 
     if (!sd_torch_is_tensor(&r->torch, v))
         return 0;
@@ -43,7 +43,7 @@ static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
     if (shape.is_meta)
         s->n_meta++;
     else if (sd_twins_is_own(&r->twins, v)) {
-        struct sd_shape both;
+        struct sd_tensor_shape both;
 
         if (s->n_own++ == 0)
             s->all = shape;
@@ -105,7 +105,7 @@ static PyObject *twin_of_own(struct sd_run *r, PyObject *v)
 {
     PyObject *twin = sd_twins_of(&r->twins, v);
 
-    if (twin && r->wish.has_memory && sd_run_given(r, twin, 0) < 0)
+    if (twin && r->request.has_memory && sd_run_given(r, twin, 0) < 0)
         Py_CLEAR(twin);
     return twin;
 }
@@ -118,7 +118,7 @@ static PyObject *twin_of(struct sd_run *r, PyObject *v)
     if (sd_twins_is_made(&r->twins, v))
         return twin_of_own(r, v);
     twin = sd_twins_of(&r->twins, v);
-    if (twin && r->wish.has_memory && sd_run_is_weight(r, v) &&
+    if (twin && r->request.has_memory && sd_run_is_weight(r, v) &&
         sd_run_weight(r, twin) < 0)
         Py_CLEAR(twin);
     if (!twin || !sd_twins_is_made(&r->twins, twin))
@@ -132,7 +132,7 @@ static PyObject *twin_of(struct sd_run *r, PyObject *v)
 /* Only what has data needs a twin. */
 static PyObject *with_twins(struct sd_run *r, PyObject *v)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
 
     if (sd_torch_is_tensor(&r->torch, v)) {
         if (sd_torch_shape(&r->torch, v, &s) < 0)
@@ -286,7 +286,7 @@ static int64_t elements_given(const struct sd_operator *op, PyObject *const *val
 
 static int own_results(struct sd_run *r, PyObject *result)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
 
     if (sd_torch_is_tensor(&r->torch, result)) {
         if (sd_torch_shape(&r->torch, result, &s) < 0)
@@ -295,7 +295,7 @@ static int own_results(struct sd_run *r, PyObject *result)
             return 0;
         r->computed_bytes +=
             sd_dtype_bytes(r->torch.dtype_of[s.number], sd_shape_elements(&s));
-        if (r->wish.has_memory)
+        if (r->request.has_memory)
             sd_twins_forget(&r->twins);
         return sd_twins_own(&r->twins, result);
     }
@@ -334,7 +334,7 @@ static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
                               PyObject *const *values)
 {
     struct sd_rule_call c = { &r->torch,     values,         op->schema.n_args,
-                              op->dtype_arg, op->device_arg, r->wish.is_on_cpu };
+                              op->dtype_arg, op->device_arg, r->request.is_on_cpu };
     PyObject *made = op->rule ? op->rule(&c) : NULL;
 
     /* A number of more than 64 bits: the rule is not sure. */
@@ -406,7 +406,7 @@ static PyObject *make_new(struct sd_run *r, const struct sd_operator *op,
         if (put_on(r, c, r->torch.meta) < 0)
             return NULL;
         sd_operator_values(op, c->args, c->kwargs, values);
-    } else if (r->wish.keeps_numbers &&
+    } else if (r->request.keeps_numbers &&
                asks_for_whole(r, op, values, counts(op, values)) &&
                keep_numbers(r, op, c, values, elements_asked(op, values)) < 0) {
         return NULL;
@@ -420,12 +420,12 @@ static PyObject *make_new(struct sd_run *r, const struct sd_operator *op,
 static PyObject *call_on_own(struct sd_run *r, const struct sd_operator *op,
                              struct sd_run_call *c, PyObject **values)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
 
     /* Moved to where the others are, it keeps its numbers. */
     if (sd_schema_is(&op->schema, "aten::_to_copy") &&
         sd_torch_shape(&r->torch, values[0], &s) == 0 && sd_torch_is_whole(s.number) &&
-        r->wish.keeps_numbers && asks_for_whole(r, op, values, true) &&
+        r->request.keeps_numbers && asks_for_whole(r, op, values, true) &&
         keep_numbers(r, op, c, values, sd_shape_elements(&s)) < 0)
         return NULL;
     PyErr_Clear();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory: how many bytes of tensors are alive, and what autograd keeps.
+/* model_memory: counts the bytes of live tensors, and what autograd keeps.
  *
  * A storage is counted from the operator that made it until nothing holds it: a weak
  * reference to torch's object tells.  It works without data as with it, because a

@@ -20,42 +20,42 @@ int sd_run_raise(int rc)
 /* --- Beginning and end */
 
 int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
-                 PyObject *module, const struct sd_run_wish *wish)
+                 PyObject *module, const struct sd_run_request *request)
 {
     memset(r, 0, sizeof *r);
     r->self = self;
     r->model = model;
     r->thread = PyThread_get_thread_ident();
-    r->wish = *wish;
+    r->request = *request;
     r->twins.torch = &r->torch;
     r->keep.torch = &r->torch;
     r->modules = PyList_New(0);
     r->data = PySet_New(NULL);
     if (!r->modules || !r->data || sd_torch_init(&r->torch) < 0)
         return -1;
-    return wish->is_open ? 0 : sd_run_walk(r, module);
+    return request->is_open ? 0 : sd_run_walk(r, module);
 }
 
-void sd_run_tell(struct sd_told *t, const char *name)
+void sd_run_tell(struct sd_first_names *t, const char *name)
 {
     size_t most = sizeof t->names[0], n = strnlen(name, most - 1);
 
     while (n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80) /* no half character */
         n--;
-    for (size_t i = 0; i < t->n && i < SD_TOLD_MOST; i++)
+    for (size_t i = 0; i < t->n && i < SD_FIRST_NAMES; i++)
         if (strlen(t->names[i]) == n && strncmp(t->names[i], name, n) == 0)
             return;
-    if (t->n < SD_TOLD_MOST)
+    if (t->n < SD_FIRST_NAMES)
         snprintf(t->names[t->n], most, "%.*s", (int)n, name);
     t->n++;
 }
 
 /* What the forward made is gone again; a note is all that is left of it.  Where there
  * is no memory for it nothing is said. */
-static void tell(struct sd_run *r, const struct sd_told *t, const char *before,
+static void tell(struct sd_run *r, const struct sd_first_names *t, const char *before,
                  const char *behind)
 {
-    const char *more = t->n > SD_TOLD_MOST ? ", ..." : "";
+    const char *more = t->n > SD_FIRST_NAMES ? ", ..." : "";
 
     if (t->n == 0)
         return;
@@ -66,26 +66,27 @@ static void tell(struct sd_run *r, const struct sd_told *t, const char *before,
 
 void sd_run_end(struct sd_run *r)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
 
     tell(r, &r->made, "the forward itself made layers",
-         "they are counted, and were taken away again");
+         "they are counted, and sonde removed them again");
     tell(r, &r->replaced, "the forward itself replaced layers",
-         "their parameters are those of the ones before, which were put back");
+         "sonde counts the parameters of the layers before, and has put them back");
     tell(r, &r->unheld, "modules ran that the model does not hold",
          "what they compute counts for the layer that called them, their parameters do "
          "not");
     tell(r, &r->elsewhere, "layers ran in threads that the forward started",
-         r->wish.is_timing ? "their times are those of the layer that waits for them"
-                           : "what they compute there is not counted");
+         r->request.is_timing ? "their times are those of the layer that waits for them"
+                              : "what they compute there is not counted");
     if (r->elsewhere.n == 0)
         tell(r, &r->untimed,
              "layers did not run by themselves when the model was timed",
-             "torch has another way for what is around them, which has their time");
+             "torch ran the layer around them in another way, and that layer has their "
+             "time");
     if (r->is_uncast)
         sd_model_note(r->model,
-                      "the model runs under autocast, which casts tensors with "
-                      "data alone: bytes are those without its casts");
+                      "the model runs under autocast, which casts only tensors "
+                      "with data: bytes are those without its casts");
     sd_keep_put_back(&r->keep);
     for (size_t i = 0; i < r->cap_open; i++)
         sd_operands_release(&r->open[i].in);
@@ -109,7 +110,7 @@ void sd_run_end(struct sd_run *r)
     sd_operators_release(&r->operators);
     sd_torch_release(&r->torch);
     memset(r, 0, sizeof *r);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 /* --- The door */
@@ -168,27 +169,28 @@ static void tell_refused(struct sd_run *r, const struct sd_operator *op)
 /* Behind it the node that ran is not known any more. */
 static void tell_failed(struct sd_run *r)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
 
     sd_run_failed(r, sd_run_layer_in_backward(r));
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
                                  struct sd_run_call *c)
 {
-    PyObject *result = r->wish.on_twins ? sd_run_on_twins(r, op, c)
-                                        : PyObject_Call(op->call, c->args, c->kwargs);
+    PyObject *result = r->request.on_twins
+                           ? sd_run_on_twins(r, op, c)
+                           : PyObject_Call(op->call, c->args, c->kwargs);
 
     if (!result) {
         if (r->is_backward)
             tell_failed(r);
-        if (r->wish.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
+        if (r->request.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
             tell_refused(r, op);
         return NULL;
     }
     if (sd_run_record(r, op, c, result) < 0 ||
-        (r->wish.has_memory && sd_run_watch_outputs(r, result) < 0))
+        (r->request.has_memory && sd_run_watch_outputs(r, result) < 0))
         Py_CLEAR(result);
     return result;
 }
@@ -196,8 +198,8 @@ static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
 PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
                           PyObject *args, PyObject *kwargs)
 {
-    const struct sd_operator_asks asks = { r->wish.rules, r->wish.is_known,
-                                           r->wish.is_product };
+    const struct sd_operator_asks asks = { r->request.rules, r->request.is_known,
+                                           r->request.is_product };
     struct sd_operator *op;
     struct sd_run_call c;
     PyObject *result;
@@ -213,7 +215,7 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
         return NULL;
     if (op->is_composite || op->is_of_functions) {
         result = take_apart(r, op, args, kwargs);
-        if (!result && r->wish.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
+        if (!result && r->request.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
             tell_refused(r, op);
         if (result != Py_NotImplemented)
             return result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_MODEL_RUN_H
-#define SD_MODEL_RUN_H
-/* run: one pass of a model of torch, watched: which operators ran, on which shapes, in
- * which layer.
+#ifndef SD_MODEL_MODEL_PASS_H
+#define SD_MODEL_MODEL_PASS_H
+/* model_pass: follows one pass of a torch model: which operators ran, on which shapes,
+ * in which layer.
  *
  * Every operator that torch dispatches is told to sd_run_dispatch, below autograd, so
  * that functional calls, custom functions and gradients are all seen.  Layers are told
@@ -38,9 +38,9 @@ struct sd_border {
 };
 
 /* Names of which the first few are told, and how many there are. */
-enum { SD_TOLD_MOST = 3 };
-struct sd_told {
-    char names[SD_TOLD_MOST][64];
+enum { SD_FIRST_NAMES = 3 };
+struct sd_first_names {
+    char names[SD_FIRST_NAMES][64];
     size_t n;
 };
 
@@ -50,7 +50,7 @@ struct sd_storage {
     int64_t bytes;
 };
 
-struct sd_storages { /* memory.c: what is alive, when it is asked for */
+struct sd_storages { /* model_memory.c: what is alive, when it is asked for */
     struct sd_storage *all;
     size_t n, cap;
     struct sd_table by_watch; /* address of the weak reference: place in `all` */
@@ -62,7 +62,7 @@ struct sd_storages { /* memory.c: what is alive, when it is asked for */
     int64_t live_bytes, peak_bytes;
 };
 
-struct sd_run_wish {
+struct sd_run_request {
     bool on_twins;    /* else on the model's own tensors */
     PyObject *device; /* borrowed: the name of the one that the model is on, whatever it
                          runs on now; or NULL */
@@ -86,7 +86,7 @@ struct sd_run {
     struct sd_model *model; /* borrowed */
     PyObject *self;         /* borrowed: the mode of torch that we are the body of */
     unsigned long thread;   /* that began it, in which the model runs */
-    struct sd_run_wish wish;
+    struct sd_run_request request;
     struct sd_torch torch;
     struct sd_operators operators;
     struct sd_twins twins;
@@ -94,14 +94,15 @@ struct sd_run {
     struct sd_table layer_of; /* address of a module: its layer */
     struct sd_table ignored;  /* the same of modules that the model does not hold: 1 */
     PyObject *modules;        /* owned list: keeps those addresses; the root first */
-    struct sd_told made;      /* layers that the forward made */
-    struct sd_told replaced;  /* the same, in the place of others */
-    struct sd_told unheld;    /* types of modules that ran and are nobody's */
-    struct sd_told elsewhere; /* layers that ran in other threads */
-    struct sd_told untimed; /* layers that ran when they were counted, not when timed */
-    struct sd_told refused; /* operators that were, without data */
-    int64_t n_numbers;      /* elements that have values for that */
-    int64_t computed_bytes; /* of what was computed of those */
+    struct sd_first_names made;      /* layers that the forward made */
+    struct sd_first_names replaced;  /* the same, in the place of others */
+    struct sd_first_names unheld;    /* types of modules that ran and are nobody's */
+    struct sd_first_names elsewhere; /* layers that ran in other threads */
+    struct sd_first_names
+        untimed; /* layers that ran when they were counted, not when timed */
+    struct sd_first_names refused; /* operators that were, without data */
+    int64_t n_numbers;             /* elements that have values for that */
+    int64_t computed_bytes;        /* of what was computed of those */
     struct sd_table weights; /* addresses of tensors of the model, as they run: 1 */
     struct sd_table makers;  /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;
@@ -135,11 +136,11 @@ struct sd_run_call {
  * when timing, has them already.  On failure (-1, with an exception) sd_run_end puts
  * everything back all the same. */
 int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
-                 PyObject *module, const struct sd_run_wish *wish);
+                 PyObject *module, const struct sd_run_request *request);
 /* Puts back what was changed and is fresh again.  Leaves the exception that is set. */
 void sd_run_end(struct sd_run *r);
 
-void sd_run_tell(struct sd_told *t, const char *name);
+void sd_run_tell(struct sd_first_names *t, const char *name);
 
 /* What a code of the core means becomes an exception, unless one is set: 0 or -1. */
 int sd_run_raise(int rc);
@@ -168,24 +169,24 @@ uint32_t sd_run_layer_of_node(const struct sd_run *r, int64_t sequence);
 /* An exception comes from this layer, unless it is known to come from another. */
 void sd_run_failed(struct sd_run *r, uint32_t layer);
 
-/* record.c: writes a call into the model.  0, or -1 with an exception. */
+/* operator_record.c: writes a call into the model.  0, or -1 with an exception. */
 int sd_run_record(struct sd_run *r, const struct sd_operator *op,
                   const struct sd_run_call *c, PyObject *result);
 /* The whole numbers of a list or tuple, with PyLong_AsLongLong's exception where one is
  * too large.  False: it is none, has other things in it, or more than `most`. */
 bool sd_run_numbers(PyObject *v, int64_t *numbers, int most, uint32_t *n);
 
-/* on_twins.c: makes the call without data; what stands in it for tensors with data is
+/* meta_call.c: makes the call without data; what stands in it for tensors with data is
  * left in `c`.  A new reference, or NULL with an exception. */
 PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
                           struct sd_run_call *c);
 
-/* layers.c: the modules, their attributes and tensors. */
+/* module_layers.c: the modules, their attributes and tensors. */
 int sd_run_walk(struct sd_run *r, PyObject *module);
 
-/* newcomers.c: the same for one that runs and was not there before: a forward made it.
- * Where the model holds it now it becomes a layer under its name, until the end of the
- * run. */
+/* new_modules.c: the same for one that runs and was not there before: a forward made
+ * it. Where the model holds it now it becomes a layer under its name, until the end of
+ * the run. */
 int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args);
 /* The same for one that was met on the way, below a layer named after its type. */
 int sd_run_walk_met(struct sd_run *r, PyObject *module);
@@ -199,7 +200,7 @@ int sd_run_times_begin(struct sd_run *r);
 int sd_run_times_border(struct sd_run *r, uint32_t layer);
 int sd_run_times_end(struct sd_run *r, bool is_backward);
 
-/* memory.c */
+/* model_memory.c */
 int sd_run_watch_outputs(struct sd_run *r, PyObject *result);
 int sd_run_weight(struct sd_run *r, PyObject *tensor); /* its storage is the model's */
 bool sd_run_is_weight(struct sd_run *r, PyObject *tensor);

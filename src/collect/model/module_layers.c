@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/assert.h"
 #include "cpython/compat.h"
 
 #include "collect/model/module_layers.h"
@@ -83,7 +84,7 @@ static int note_attributes(struct sd_walk *w, PyObject *fields, PyObject *parame
     struct sd_model *m = w->run->model;
     struct sd_attr attrs[MOST_ATTRS + 1];
     int64_t ints[MOST_ATTRS + 1][MOST_INTS];
-    PyObject *key, *value, *bias = PyDict_GetItemString(parameters, "bias");
+    PyObject *key, *value, *bias = sd_dict_get(parameters, "bias");
     Py_ssize_t at = 0;
     size_t n = 0;
 
@@ -98,6 +99,7 @@ static int note_attributes(struct sd_walk *w, PyObject *fields, PyObject *parame
         attr_of(m, "bias", bias == Py_None ? Py_False : Py_True, ints[n], &attrs[n]))
         n++;
     PyErr_Clear();
+    _Static_assert(MOST_ATTRS + 1 <= SD_MODEL_ATTRS_MAX, "a layer holds them all");
     return sd_run_raise(sd_model_layer_attrs(m, layer, attrs, n));
 }
 
@@ -108,13 +110,16 @@ struct place { /* of a tensor's data: no gap in it, because it is compared as by
     int64_t dims[2 * SD_MODEL_DIMS_MAX]; /* and strides, behind the last axis */
 };
 
+_Static_assert(offsetof(struct place, dims) == 3 * sizeof(uint64_t), "no gap");
+
 /* Where its data is and how it lies there, as bytes; NULL: it has none that can be
  * told.  A part of another tensor is not that tensor, so the address is not enough. */
-static PyObject *place_of_data(PyObject *tensor, const struct sd_shape *s)
+static PyObject *place_of_data(PyObject *tensor, const struct sd_tensor_shape *s)
 {
     struct place place = { .n = s->n, .number = s->number };
     PyObject *data;
 
+    sd_assert(s->n <= SD_MODEL_DIMS_MAX);
     if (s->is_nested || s->is_sparse ||
         sd_torch_strides(tensor, s, place.dims + s->n) < 0)
         return NULL;
@@ -130,7 +135,7 @@ static PyObject *place_of_data(PyObject *tensor, const struct sd_shape *s)
 }
 
 /* 1: the same object, or the same data under another; -1 with an exception. */
-static int is_tied(struct sd_run *r, PyObject *tensor, const struct sd_shape *s)
+static int is_tied(struct sd_run *r, PyObject *tensor, const struct sd_tensor_shape *s)
 {
     uint64_t object = (uint64_t)(uintptr_t)tensor, unused;
     PyObject *place;
@@ -163,6 +168,7 @@ static int name_of_tensor(struct sd_walk *w, PyObject *key, uint32_t *id)
         name[n++] = '.';
     for (const char *p = word; *p && n < sizeof name - 1; p++)
         name[n++] = *p;
+    sd_assert(n < sizeof name);
     return sd_run_raise(sd_model_string(w->run->model, name, n, id));
 }
 
@@ -181,7 +187,7 @@ static int note_tensor(struct sd_walk *w, PyObject *key, PyObject *tensor,
 {
     struct sd_run *r = w->run;
     struct sd_model_tensor t = { .layer = layer, .flags = kind, .bytes = -1 };
-    struct sd_shape s;
+    struct sd_tensor_shape s;
     struct sd_operand o;
     int tied;
 
@@ -227,7 +233,7 @@ static int note_weights(struct sd_run *r, PyObject *table)
         if (sd_torch_is_tensor(&r->torch, value) &&
             (sd_run_raise(sd_table_put(&r->weights, (uint64_t)(uintptr_t)value, 1)) <
                  0 ||
-             (r->wish.has_memory && sd_run_weight(r, value) < 0)))
+             (r->request.has_memory && sd_run_weight(r, value) < 0)))
             return -1;
     return 0;
 }
@@ -268,6 +274,7 @@ static int note_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
     Py_XDECREF(holder);
     if (rc < 0)
         return sd_run_raise(rc);
+    sd_assert(*layer < m->n_layers);
     training = PyObject_GetAttrString(module, "training");
     PyErr_Clear();
     if (training == Py_True)
@@ -318,6 +325,7 @@ static int visit_children(struct sd_walk *w, PyObject *children, uint32_t layer)
             w->path[w->n_path++] = '.';
         memcpy(w->path + w->n_path, name, n);
         w->n_path += n;
+        sd_assert(w->n_path < sizeof w->path);
         rc = sd_walk_visit(w, child, layer);
         w->n_path = n_path;
     }
@@ -336,9 +344,9 @@ static int note_module(struct sd_walk *w, PyObject *module, PyObject *fields,
                        PyObject *parameters, PyObject *buffers, uint32_t layer)
 {
     struct sd_run *r = w->run;
-    struct sd_twins *twins = r->wish.on_twins ? &r->twins : NULL;
+    struct sd_twins *twins = r->request.on_twins ? &r->twins : NULL;
 
-    if (r->wish.is_timing)
+    if (r->request.is_timing)
         return 0;
     if (note_attributes(w, fields, parameters, layer) < 0)
         return -1;
@@ -346,7 +354,7 @@ static int note_module(struct sd_walk *w, PyObject *module, PyObject *fields,
         (note_tensors(w, parameters, layer, SD_TENSOR_PARAMETER) < 0 ||
          note_tensors(w, buffers, layer, SD_TENSOR_BUFFER) < 0))
         return -1;
-    if (!r->wish.is_lent &&
+    if (!r->request.is_lent &&
         sd_keep_module(&r->keep, module, fields, twins, SD_WALK_KEEP_DEPTH) < 0)
         return -1;
     return note_weights(r, parameters) < 0 || note_weights(r, buffers) < 0 ? -1 : 0;
@@ -355,7 +363,7 @@ static int note_module(struct sd_walk *w, PyObject *module, PyObject *fields,
 static int find_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
                       bool is_leaf, uint32_t *layer)
 {
-    if (!w->run->wish.is_timing)
+    if (!w->run->request.is_timing)
         return note_layer(w, module, parent, is_leaf, layer);
     *layer = w->n_path == 0 ? SD_MODEL_ROOT
                             : sd_model_find_layer(w->run->model, w->path, w->n_path);
@@ -388,25 +396,26 @@ int sd_walk_visit(struct sd_walk *w, PyObject *module, uint32_t parent)
              remember(w->run, module, layer) == 0 &&
              note_module(w, module, fields, parameters, buffers, layer) == 0)
         rc = visit_children(w, children, layer);
+    sd_assert(w->depth > 0);
     w->depth--;
     Py_XDECREF(children);
     Py_XDECREF(parameters);
     Py_XDECREF(buffers);
     Py_XDECREF(fields);
     if (rc < 0 && !PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "this is no module of torch");
+        PyErr_SetString(PyExc_TypeError, "this is not a module of torch");
     return rc;
 }
 
 /* Nothing is left out without a word. */
 static int tell_left_out(const struct sd_walk *w)
 {
-    if (w->n_left_out == 0 || w->run->wish.is_timing)
+    if (w->n_left_out == 0 || w->run->request.is_timing)
         return 0;
     return sd_run_raise(sd_model_note(w->run->model,
-                                      "%zu modules lie deeper than %d others, or have "
-                                      "no name of text or a longer one "
-                                      "than %d bytes: their parameters are not counted",
+                                      "%zu modules are nested deeper than %d levels, "
+                                      "or their names are not text or longer than %d "
+                                      "bytes; their parameters are not counted",
                                       w->n_left_out, SD_WALK_DEEPEST,
                                       SD_WALK_PATH_BYTES));
 }
@@ -421,8 +430,8 @@ int sd_run_walk(struct sd_run *r, PyObject *module)
     rc = sd_walk_visit(&w, module, SD_MODEL_ROOT);
     if (rc == 0)
         rc = tell_left_out(&w);
-    if (rc == 0 && !r->wish.is_lent)
-        rc = sd_keep_modules(&r->keep, r->wish.on_twins ? &r->twins : NULL,
+    if (rc == 0 && !r->request.is_lent)
+        rc = sd_keep_modules(&r->keep, r->request.on_twins ? &r->twins : NULL,
                              SD_WALK_KEEP_DEPTH);
     return rc;
 }

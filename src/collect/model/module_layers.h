@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_MODEL_LAYERS_H
-#define SD_MODEL_LAYERS_H
-/* layers: a module and those in it, as layers of the model, with what they say of
- * themselves and the tensors they hold.
+#ifndef SD_MODEL_MODULE_LAYERS_H
+#define SD_MODEL_MODULE_LAYERS_H
+/* module_layers: turns a module and those in it into layers of the model, with their
+ * descriptions and tensors.
  *
  * There is one walk, whoever finds the module: sd_run_walk before anything runs, and
- * newcomers.c for those that are not known when they run. */
+ * new_modules.c for those that are not known when they run. */
 #include "collect/model/model_pass.h"
 
 enum {

@@ -15,7 +15,8 @@ enum {
 
 static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
 {
-    struct sd_kept *grown = sd_grow_array(k->all, &k->cap, k->n + 1, sizeof *k->all);
+    struct sd_saved_value *grown =
+        sd_grow_array(k->all, &k->cap, k->n + 1, sizeof *k->all);
 
     if (grown)
         k->all = grown;
@@ -24,9 +25,9 @@ static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
         PyErr_NoMemory();
         return -1;
     }
-    k->all[k->n++] = (struct sd_kept){ .container = Py_NewRef(container),
-                                       .copy = Py_NewRef(copy),
-                                       .object = k->object };
+    k->all[k->n++] = (struct sd_saved_value){ .container = Py_NewRef(container),
+                                              .copy = Py_NewRef(copy),
+                                              .object = k->object };
     return 0;
 }
 
@@ -252,7 +253,7 @@ static int write_slot(PyObject *module, PyObject *slot, PyObject *value)
 static int note_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
                      PyObject *value)
 {
-    struct sd_kept_slot *grown =
+    struct sd_saved_slot *grown =
         sd_grow_array(k->slots, &k->cap_slots, k->n_slots + 1, sizeof *k->slots);
 
     if (!grown) {
@@ -260,10 +261,10 @@ static int note_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
         return -1;
     }
     k->slots = grown;
-    k->slots[k->n_slots++] = (struct sd_kept_slot){ .module = Py_NewRef(module),
-                                                    .slot = Py_NewRef(slot),
-                                                    .value = Py_XNewRef(value),
-                                                    .object = k->object };
+    k->slots[k->n_slots++] = (struct sd_saved_slot){ .module = Py_NewRef(module),
+                                                     .slot = Py_NewRef(slot),
+                                                     .value = Py_XNewRef(value),
+                                                     .object = k->object };
     return 0;
 }
 
@@ -361,7 +362,7 @@ static void put_back_owned(PyObject *owner, PyObject *fields)
     Py_XDECREF(now);
 }
 
-static void put_back(const struct sd_kept *k)
+static void put_back(const struct sd_saved_value *k)
 {
     if (k->owner)
         put_back_owned(k->owner, k->container);
@@ -372,7 +373,7 @@ static void put_back(const struct sd_kept *k)
     PyErr_Clear();
 }
 
-static void put_back_slot(const struct sd_kept_slot *s)
+static void put_back_slot(const struct sd_saved_slot *s)
 {
     PyObject *now = read_slot(s->module, s->slot);
 
@@ -457,7 +458,7 @@ static bool has_other_in_list(const struct sd_torch *t, PyObject *one, PyObject 
     return false;
 }
 
-static bool has_other_tensors(const struct sd_torch *t, const struct sd_kept *k)
+static bool has_other_tensors(const struct sd_torch *t, const struct sd_saved_value *k)
 {
     PyObject *now;
     bool has;
@@ -475,7 +476,7 @@ static bool has_other_tensors(const struct sd_torch *t, const struct sd_kept *k)
     return has;
 }
 
-static bool has_other_in_slot(const struct sd_torch *t, const struct sd_kept_slot *s)
+static bool has_other_in_slot(const struct sd_torch *t, const struct sd_saved_slot *s)
 {
     PyObject *now = read_slot(s->module, s->slot);
     bool has = now != s->value && ((now && has_tensor(t, now, TENSOR_DEPTH)) ||
@@ -498,7 +499,7 @@ static void mark_filled(const struct sd_keep *k, bool *is_filled)
             is_filled[k->slots[i].object] = has_other_in_slot(k->torch, &k->slots[i]);
 }
 
-static void put_back_slots(struct sd_kept_slot *slots, size_t n, const bool *is_filled)
+static void put_back_slots(struct sd_saved_slot *slots, size_t n, const bool *is_filled)
 {
     for (size_t i = n; i-- > 0;) {
         if (is_filled[slots[i].object])
@@ -510,7 +511,7 @@ static void put_back_slots(struct sd_kept_slot *slots, size_t n, const bool *is_
     sd_free(slots);
 }
 
-static void put_back_all(struct sd_kept *all, size_t n, const bool *is_filled)
+static void put_back_all(struct sd_saved_value *all, size_t n, const bool *is_filled)
 {
     for (size_t i = n; i-- > 0;) {
         if (is_filled[all[i].object])
@@ -524,7 +525,7 @@ static void put_back_all(struct sd_kept *all, size_t n, const bool *is_filled)
 
 void sd_keep_put_back(struct sd_keep *k)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     struct sd_keep kept = *k;
     bool is_filled[MOST_OBJECTS + 1] = { false };
 
@@ -534,5 +535,5 @@ void sd_keep_put_back(struct sd_keep *k)
     put_back_slots(kept.slots, kept.n_slots, is_filled);
     put_back_all(kept.all, kept.n, is_filled);
     Py_XDECREF(kept.modules);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_MODEL_KEEP_H
-#define SD_MODEL_KEEP_H
-/* keep: what a model's modules hold, written down before a run and put back after it.
+#ifndef SD_MODEL_MODULE_STATE_H
+#define SD_MODEL_MODULE_STATE_H
+/* module_state: saves what a model's modules hold before a run and restores it
+ * afterwards.
  *
  * A module that caches a tensor in its forward would keep one without data, and fail
  * when it is really used.  So the attributes of each module, those in __slots__ too,
@@ -16,7 +17,7 @@
  * With twins, every tensor found on the way is replaced by its twin for the run. */
 #include "collect/model/twins.h"
 
-struct sd_kept {
+struct sd_saved_value {
     PyObject *container, *copy; /* owned: a dict, list, set or deque, and what it held;
                                    or a generator of random numbers, and its state */
     PyObject *owner;            /* owned: whose attributes they are; or NULL */
@@ -25,16 +26,16 @@ struct sd_kept {
         object; /* the outermost object that is no module which it was found in; or 0 */
 };
 
-struct sd_kept_slot { /* an attribute that stands in the object, not in its dict */
+struct sd_saved_slot { /* an attribute that stands in the object, not in its dict */
     PyObject *module, *slot; /* owned: the object, and its class's descriptor */
     PyObject *value;         /* owned: what it held; NULL: nothing */
     size_t object;
 };
 
 struct sd_keep { /* all zero but for torch is a fresh one */
-    struct sd_kept *all;
+    struct sd_saved_value *all;
     size_t n, cap;
-    struct sd_kept_slot *slots;
+    struct sd_saved_slot *slots;
     size_t n_slots, cap_slots;
     struct sd_table by_container; /* its address, or an object's: 1 */
     const struct sd_torch *torch; /* borrowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* newcomers: modules that run and were not known before.
+/* new_modules: handles modules that run and were not known before.
  *
  * Where a model was given, its forward made them: one that the model holds by now is
  * looked for from the root, so that it has its name; one that it does not hold has no
@@ -152,7 +152,7 @@ static int take_unheld(struct sd_run *r, PyObject *module)
     rc = 0;
     sd_run_tell(&r->unheld, sd_module_type(module, &holder));
     Py_XDECREF(holder);
-    if (!r->wish.on_twins)
+    if (!r->request.on_twins)
         return 0;
     fields = PyObject_GetAttrString(module, "__dict__");
     if (fields && PyDict_Check(fields))

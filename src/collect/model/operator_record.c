@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record: a call of an operator, as it is written into the model.
+/* operator_record: writes a call of an operator into the model.
  *
  * Tensors become operands in the order of the schema, with their shapes alone; what is
  * neither a tensor nor a device or dtype becomes an attribute under its own name, so
@@ -9,6 +9,7 @@
  * stands as its parts, has one, too, because its rule is another: "nested::linear". Two
  * things have to be asked while the call is at hand: a rule for its cost that is not
  * ours, and who made the tensors that it takes. */
+#include "base/assert.h"
 #include "cpython/compat.h"
 
 #include "collect/model/model_pass.h"
@@ -23,7 +24,7 @@ enum {
 
 /* --- What a call is written down as */
 
-static int add_part(const struct sd_shape *part, void *arg)
+static int add_part(const struct sd_tensor_shape *part, void *arg)
 {
     struct sd_run *r = arg;
     struct sd_operand o = sd_torch_operand(&r->torch, part);
@@ -35,7 +36,7 @@ static int add_part(const struct sd_shape *part, void *arg)
 static int add_operand(struct sd_run *r, PyObject *v, enum sd_operand_kind kind)
 {
     struct sd_operand o = { .kind = SD_OPERAND_NONE };
-    struct sd_shape s;
+    struct sd_tensor_shape s;
     uint64_t unused;
 
     if (v && sd_torch_is_tensor(&r->torch, v)) {
@@ -268,11 +269,11 @@ static int rename_strange(struct sd_run *r, const struct sd_operator *op,
     snprintf(name, sizeof name, "%s%.100s", r->has_nested ? "nested" : "sparse", plain);
     if (r->has_nested && takes_parts(plain))
         return 0;
-    if (!op->is_product && !(r->wish.is_product && r->wish.is_product(name)))
+    if (!op->is_product && !(r->request.is_product && r->request.is_product(name)))
         return 0;
     if (sd_run_raise(sd_model_word(r->model, name, &call->name)) < 0)
         return -1;
-    rule = r->wish.rules ? PyDict_GetItemString(r->wish.rules, name) : NULL;
+    rule = r->request.rules ? sd_dict_get(r->request.rules, name) : NULL;
     return rule ? read_told(by_shapes(r, rule), name, &call->given_macs) : 0;
 }
 
@@ -346,6 +347,9 @@ int sd_run_record(struct sd_run *r, const struct sd_operator *op,
     if (rename_strange(r, op, &call) < 0)
         return -1;
     call.layer = call.is_backward ? sd_run_layer_in_backward(r) : sd_run_layer_now(r);
+    sd_assert(call.layer < r->model->n_layers && attrs.n <= MOST_ATTRS);
+    _Static_assert((int)MOST_ATTRS <= (int)SD_MODEL_ATTRS_MAX,
+                   "an operator holds them all");
     if (!call.is_backward && (note_uses(r, op, values, call.layer) < 0 ||
                               note_maker(r, result, call.layer) < 0))
         return -1;

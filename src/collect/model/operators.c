@@ -123,7 +123,7 @@ static int find_in_fields(struct sd_operands *o, const struct sd_torch *t, PyObj
 int sd_operands_find(struct sd_operands *o, const struct sd_torch *t, PyObject *in,
                      int depth)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
 
     if (depth < 0 || in == Py_None)
         return 0;
@@ -304,7 +304,7 @@ static int find_given(struct sd_operators *o, struct sd_operator *op,
     }
     rule = asks->rules ? PyDict_GetItemWithError(asks->rules, name) : NULL;
     if (!rule && asks->rules && name_of_sparse(&op->schema))
-        rule = PyDict_GetItemString(asks->rules, name_of_sparse(&op->schema));
+        rule = sd_dict_get(asks->rules, name_of_sparse(&op->schema));
     if (rule)
         take_rule(op, rule);
     else if (o->registry && asks->is_known && !asks->is_known(word))

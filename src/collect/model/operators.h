@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_MODEL_OPERATORS_H
 #define SD_MODEL_OPERATORS_H
-/* operators: what is known of each operator of torch that ran, and how a call of it is
- * written into a model.  One per overload; asked of torch once per run. */
+/* operators: remembers what each operator of torch is, and how a call of it is written
+ * into a model.  One per overload; asked of torch once per run. */
 #include "base/table.h"
 #include "collect/model/rules/dtype_checks.h"
 #include "collect/model/rules/rules.h"
@@ -26,7 +26,7 @@ void sd_operands_finish(struct sd_operands *o);
 int sd_operands_find(struct sd_operands *o, const struct sd_torch *t, PyObject *in,
                      int depth);
 
-enum sd_given { SD_GIVEN_NONE, SD_GIVEN_BY_SHAPES, SD_GIVEN_BY_ARGUMENTS };
+enum sd_operator_source { SD_GIVEN_NONE, SD_GIVEN_BY_SHAPES, SD_GIVEN_BY_ARGUMENTS };
 
 struct sd_operator {
     PyObject *func; /* owned: keeps the address */
@@ -39,7 +39,7 @@ struct sd_operator {
     sd_doubt *doubt;              /* or NULL */
     const struct sd_taker *taker; /* or NULL */
     PyObject *given; /* owned: a rule for its cost, the user's or torch's; or NULL */
-    enum sd_given given_as;
+    enum sd_operator_source given_as;
     bool is_composite;    /* made of others: to be taken apart */
     bool is_of_functions; /* torch.cond, flex_attention: it takes functions, and runs
                              them; it has no schema */

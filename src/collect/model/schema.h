@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_MODEL_SCHEMA_H
 #define SD_MODEL_SCHEMA_H
-/* schema: what an operator of torch says of its arguments, as torch writes it:
+/* schema: parses the schema of a torch operator:
  *
  *     aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
  *

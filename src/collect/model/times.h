@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_MODEL_TIMES_H
 #define SD_MODEL_TIMES_H
-/* times: how long each layer took, over several passes.
+/* times: adds up how long each layer took, over several passes.
  *
  * At every moment one layer runs: the innermost that was entered.  At each border the
  * time since the last one is given to the layer that ran, so the times of all layers

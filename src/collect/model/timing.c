@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timing: the borders between layers, and those of a backward.
+/* timing: takes times at the borders between layers, in a forward and a backward.
  *
  * A device that works while we go on has a clock of its own: at each border it is told
  * to look at it when it comes there, and the times are asked for behind the pass.
@@ -38,7 +38,7 @@ static int stamp(struct sd_run *r, uint32_t layer)
 int sd_run_times_begin(struct sd_run *r)
 {
     r->n_open = r->n_stamped = 0;
-    if (r->wish.is_stamped)
+    if (r->request.is_stamped)
         return stamp(r, SD_MODEL_ROOT);
     sd_times_begin(&r->times, SD_MODEL_ROOT, sd_clock_ns());
     return 0;
@@ -46,7 +46,7 @@ int sd_run_times_begin(struct sd_run *r)
 
 int sd_run_times_border(struct sd_run *r, uint32_t layer)
 {
-    if (!r->wish.is_stamped)
+    if (!r->request.is_stamped)
         sd_times_border(&r->times, layer, sd_clock_ns());
     else if (r->n_stamped > 0) /* else no pass runs */
         return stamp(r, layer);
@@ -85,7 +85,7 @@ static int end_stamped(struct sd_run *r, bool is_backward)
         (size_t)PyList_GET_SIZE(stamps) == r->n_stamped)
         rc = replay(r, stamps, is_backward);
     else if (stamps)
-        PyErr_SetString(PyExc_ValueError, "a time for each border is wanted");
+        PyErr_SetString(PyExc_ValueError, "expected a time for each border");
     Py_XDECREF(stamps);
     r->n_stamped = 0;
     return PyErr_Occurred() ? -1 : rc;
@@ -93,7 +93,7 @@ static int end_stamped(struct sd_run *r, bool is_backward)
 
 void sd_run_take_marks(struct sd_run *r)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *handles = r->marks ? PyDict_Values(r->marks) : NULL;
 
     if (r->marks)
@@ -106,7 +106,7 @@ void sd_run_take_marks(struct sd_run *r)
         PyErr_Clear();
     }
     Py_XDECREF(handles);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 int sd_run_times_end(struct sd_run *r, bool is_backward)
@@ -114,7 +114,7 @@ int sd_run_times_end(struct sd_run *r, bool is_backward)
     uint64_t now = sd_clock_ns();
     int rc = 0;
 
-    if (r->wish.is_stamped)
+    if (r->request.is_stamped)
         rc = end_stamped(r, is_backward);
     else
         sd_times_end(&r->times, is_backward, now);

@@ -135,20 +135,20 @@ PyObject *sd_torch_hush(const struct sd_torch *t)
 
 void sd_torch_unhush(PyObject *hushed)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *left = hushed ? PyObject_CallMethod(hushed, "__exit__", "OOO", Py_None,
                                                   Py_None, Py_None)
                             : NULL;
 
     Py_XDECREF(left);
     Py_XDECREF(hushed);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 /* --- Reading a tensor */
 
 static bool read_in_place(const struct sd_torch *t, PyObject *tensor,
-                          struct sd_shape *out)
+                          struct sd_tensor_shape *out)
 {
     struct sd_tensor seen;
 
@@ -165,7 +165,7 @@ static bool read_in_place(const struct sd_torch *t, PyObject *tensor,
     return true;
 }
 
-static int dims_of(PyObject *size, struct sd_shape *out)
+static int dims_of(PyObject *size, struct sd_tensor_shape *out)
 {
     PyObject *list = PySequence_Fast(size, "the shape of a tensor is a sequence");
     Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : -1;
@@ -220,14 +220,15 @@ static bool is_sparse(PyObject *tensor)
     return is;
 }
 
-int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *out)
+int sd_torch_shape(const struct sd_torch *t, PyObject *tensor,
+                   struct sd_tensor_shape *out)
 {
     PyObject *dtype, *size;
     int rc;
 
     if (read_in_place(t, tensor, out))
         return 0;
-    memset(out, 0, offsetof(struct sd_shape, dims));
+    memset(out, 0, offsetof(struct sd_tensor_shape, dims));
     dtype = PyObject_GetAttr(tensor, t->dtype_word);
     if (!dtype)
         return -1;
@@ -245,10 +246,11 @@ int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *
     return rc;
 }
 
-int sd_torch_strides(PyObject *tensor, const struct sd_shape *of, int64_t *strides)
+int sd_torch_strides(PyObject *tensor, const struct sd_tensor_shape *of,
+                     int64_t *strides)
 {
     struct sd_tensor seen = { .n_dims = of->n };
-    struct sd_shape read = { 0 };
+    struct sd_tensor_shape read = { 0 };
     PyObject *list;
     int rc;
 
@@ -261,7 +263,7 @@ int sd_torch_strides(PyObject *tensor, const struct sd_shape *of, int64_t *strid
     return rc;
 }
 
-bool sd_shape_is_contiguous(const struct sd_shape *s, const int64_t *strides)
+bool sd_shape_is_contiguous(const struct sd_tensor_shape *s, const int64_t *strides)
 {
     int64_t gap = 1;
 
@@ -368,7 +370,7 @@ static PyObject *as_class_of(struct sd_torch *t, PyObject *data, PyObject *origi
 
 PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
     int64_t strides[SD_MODEL_DIMS_MAX];
     PyObject *data, *twin;
 
@@ -389,8 +391,9 @@ PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor)
     return twin;
 }
 
-int sd_torch_parts(PyObject *tensor, struct sd_shape of,
-                   int (*each)(const struct sd_shape *part, void *arg), void *arg)
+int sd_torch_parts(PyObject *tensor, struct sd_tensor_shape of,
+                   int (*each)(const struct sd_tensor_shape *part, void *arg),
+                   void *arg)
 {
     PyObject *sizes = PyObject_CallMethod(tensor, "_nested_tensor_size", NULL);
     PyObject *rows = sizes ? PyObject_CallMethod(sizes, "tolist", NULL) : NULL;
@@ -407,7 +410,8 @@ int sd_torch_parts(PyObject *tensor, struct sd_shape of,
     return rc;
 }
 
-struct sd_operand sd_torch_operand(const struct sd_torch *t, const struct sd_shape *s)
+struct sd_operand sd_torch_operand(const struct sd_torch *t,
+                                   const struct sd_tensor_shape *s)
 {
     return (struct sd_operand){
         .dims = { s->dims, s->n },

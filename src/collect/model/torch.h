@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_MODEL_TORCH_H
 #define SD_MODEL_TORCH_H
-/* torch: what the collector asks of torch, found once per run: its types, the calls
+/* torch: finds once per run what the collector needs of torch: its types, the calls
  * that make tensors, and the shapes of tensors.
  *
- * Shapes are read from memory where the layout is known (calls/tensors.h), because an
+ * Shapes are read from memory where the layout is known (values/tensors.h), because an
  * attribute of a tensor costs a microsecond of Python, and a model asks for thousands;
  * else by attributes. */
 #include <stdbool.h>
@@ -43,7 +43,7 @@ struct sd_torch {
 };
 
 /* A tensor as it is now. */
-struct sd_shape {
+struct sd_tensor_shape {
     unsigned n;
     uint8_t number; /* of its dtype; SD_TORCH_STRANGE: one that has none here */
     bool is_meta;   /* it has no data */
@@ -51,6 +51,11 @@ struct sd_shape {
     bool is_sparse; /* most of its elements are not there, and cost nothing */
     int64_t dims[SD_MODEL_DIMS_MAX];
 };
+
+static inline struct sd_dims sd_shape_dims(const struct sd_tensor_shape *s)
+{
+    return (struct sd_dims){ s->dims, s->n };
+}
 
 /* 0, or -1 with an exception: torch is not there, or lacks something. */
 int sd_torch_init(struct sd_torch *t);
@@ -79,14 +84,17 @@ PyObject *sd_torch_hush(const struct sd_torch *t);
 void sd_torch_unhush(PyObject *hushed);
 
 /* 0, or -1 with an exception. */
-int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *out);
+int sd_torch_shape(const struct sd_torch *t, PyObject *tensor,
+                   struct sd_tensor_shape *out);
 /* Calls `each` with the shape of each part of a nested tensor; `of` is what
  * sd_torch_shape said of it. */
-int sd_torch_parts(PyObject *tensor, struct sd_shape of,
-                   int (*each)(const struct sd_shape *part, void *arg), void *arg);
-int sd_torch_strides(PyObject *tensor, const struct sd_shape *of, int64_t *strides);
+int sd_torch_parts(PyObject *tensor, struct sd_tensor_shape of,
+                   int (*each)(const struct sd_tensor_shape *part, void *arg),
+                   void *arg);
+int sd_torch_strides(PyObject *tensor, const struct sd_tensor_shape *of,
+                     int64_t *strides);
 /* Without gaps, in the order of its axes. */
-bool sd_shape_is_contiguous(const struct sd_shape *s, const int64_t *strides);
+bool sd_shape_is_contiguous(const struct sd_tensor_shape *s, const int64_t *strides);
 
 /* A new tensor without data; strides NULL: contiguous.  A new reference or NULL with an
  * exception. */
@@ -101,7 +109,8 @@ PyObject *sd_torch_make_in(struct sd_torch *t, uint8_t number, unsigned n,
 PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor);
 
 /* As an operand of the model; its dims are those of `s`, which must outlive it. */
-struct sd_operand sd_torch_operand(const struct sd_torch *t, const struct sd_shape *s);
+struct sd_operand sd_torch_operand(const struct sd_torch *t,
+                                   const struct sd_tensor_shape *s);
 
 /* The storage that a tensor lies in: a new reference; NULL without an exception: it is
  * of a kind that has none. */

@@ -51,7 +51,7 @@ static struct sd_twin *add(struct sd_twins *t, PyObject *tensor, bool is_own)
 /* A tensor that the run made may have got another shape since (unsqueeze_, resize_). */
 static bool has_shape_of(const struct sd_twins *t, PyObject *twin, PyObject *tensor)
 {
-    struct sd_shape now, then;
+    struct sd_tensor_shape now, then;
 
     if (sd_torch_shape(t->torch, tensor, &now) < 0 ||
         sd_torch_shape(t->torch, twin, &then) < 0) {
@@ -87,7 +87,7 @@ PyObject *sd_twins_of(struct sd_twins *t, PyObject *tensor)
 /* Few whole numbers, on the processor. */
 static bool is_readable(const struct sd_twins *t, PyObject *tensor)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
     PyObject *told;
     bool is_there;
 

@@ -33,6 +33,11 @@ static const struct sd_option options[] = {
     { .name = NULL },
 };
 
+_Static_assert(sizeof sd_rss_metrics / sizeof *sd_rss_metrics == SD_RSS_N_METRICS + 1,
+               "and the end of the list");
+_Static_assert(sizeof options / sizeof *options == SD_RSS_WITH_TCP + 2,
+               "the last has its line, and the end of the list");
+
 static int check(const struct sd_option_value *values)
 {
     if (values[SD_RSS_EVERY].number == 0)
@@ -53,15 +58,14 @@ const struct sd_collector_about sd_about_rss = {
         "take more than 0.5 % of a CPU",
     .blind_to =
         "who allocated or used it.  Network bytes are those of the whole network "
-        "namespace, loopback included, not of the process; of its own the kernel tells "
-        "only TCP connections, and those opened and closed between two looks (100 ms) "
-        "are not seen.  Bytes of memory-mapped files and of send and recv on sockets "
-        "are "
-        "not in read and written.  The peak is the "
-        "kernel's own mark, so a short one is seen; only one in the last interval "
-        "before the end of a process that had children may be missed.  A process that "
-        "begins and ends between two readings is not seen, nor one orphaned before it "
-        "was",
+        "namespace, loopback included, not of the process; by process only those of "
+        "TCP connections are known, and connections opened and closed between two "
+        "looks (100 ms) are not seen.  Bytes of memory-mapped files and of send and "
+        "recv on "
+        "sockets are not in read and written.  The peak is the kernel's own mark, so a "
+        "short one is seen; only one in the last interval before the end of a process "
+        "that had children may be missed.  A process that begins and ends between two "
+        "readings is not seen, nor is one that is orphaned before it was seen",
     .metrics = sd_rss_metrics,
     .options = options,
     .check = check,

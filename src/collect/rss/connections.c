@@ -33,6 +33,7 @@ static struct sd_connection *find(struct sd_connections *c, uint64_t cookie)
 
 static void set_holder(struct sd_connection *k, struct sd_tcp_account *holder)
 {
+    sd_assert(!k->holder || k->holder->n_open > 0);
     if (k->holder)
         k->holder->n_open--;
     k->holder = holder;
@@ -60,6 +61,7 @@ static void drop(struct sd_connections *c, struct sd_connection *k)
 {
     const struct sd_connection *last = &c->all[c->n - 1];
 
+    sd_assert(k >= c->all && k <= last);
     set_holder(k, NULL);
     sd_table_remove(&c->by_cookie, k->cookie);
     if (k != last) {
@@ -80,6 +82,7 @@ static void book(struct sd_connection *k, uint64_t sent, uint64_t received)
         k->holder->received_bytes += (int64_t)(received - k->received_bytes);
         k->holder->has_news = true;
     }
+    sd_assert(sent >= k->sent_bytes && received >= k->received_bytes);
     k->sent_bytes = sent;
     k->received_bytes = received;
 }
@@ -136,6 +139,7 @@ static bool use_namespace(struct sd_connections *c, pid_t pid)
 
     for (i = 0; i < c->n_namespaces && c->namespaces[i].inode != inode; i++)
         ;
+    sd_assert(i <= c->n_namespaces && c->n_namespaces <= SD_CONNECTIONS_NAMESPACES);
     if (i == SD_CONNECTIONS_NAMESPACES)
         return false;
     if (i == c->n_namespaces) {

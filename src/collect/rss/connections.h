@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_RSS_CONNECTIONS_H
 #define SD_COLLECT_RSS_CONNECTIONS_H
-/* connections: TCP bytes, each booked on one process.
+/* connections: books the bytes of TCP connections, each on one process.
  *
  * A look lists the sockets of every process and asks the kernel once per namespace what
  * each connection has carried.  What it carried since the last look is booked on the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_RSS_IO_H
 #define SD_COLLECT_RSS_IO_H
-/* io: bytes read and written, each counted for the process that did it.
+/* io: counts bytes read and written, each for the process that did it.
  *
  * What the kernel says of a process holds, besides its own, all bytes of the children
  * it has waited for.  Summed over a tree these would count twice, and again for every

@@ -240,7 +240,7 @@ TEST(rss_reads_memory_and_all_of_the_cpu_time)
 }
 
 /* What this process held at most: a child's peak below that is not told from what it
- * was given by fork (watch.c), and how much that is depends on the tests before. */
+ * was given by fork (rss_watch.c), and how much that is depends on the tests before. */
 static int64_t floor_bytes;
 
 static int64_t own_largest(void)

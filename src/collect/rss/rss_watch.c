@@ -16,18 +16,17 @@
 #include "base/table.h"
 #include "collect/rss/io.h"
 #include "collect/rss/metrics.h"
+#include "collect/shared/tree_tracks.h"
 
 enum {
-    ANCESTORS_MAX = 32,  /* parents' tracks defined with a process's own */
     NAMESPACES_MAX = 64, /* whose network is read; processes of more are not */
-    TRACK_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_PROCESS_NAME),
 };
 #define PSS_EVERY_NS 1000000000u
 #define NETWORK_EVERY_NS 100000000u
-_Static_assert((ANCESTORS_MAX + 1) * TRACK_ROOM + SD_ROOM_SHAPE + 512 <= 16384,
+_Static_assert(SD_TREE_ANCESTORS *SD_ROOM_PROCESS + SD_ROOM_SHAPE + 512 <= 16384,
                "all definitions of one reading fit into a small slot");
 
-struct sd_watched {
+struct sd_rss_process {
     struct sd_usage_reader reader;
     bool is_kept;        /* its descriptors stay open between readings */
     bool has_begun;      /* its first point is written */
@@ -39,53 +38,13 @@ struct sd_watched {
     bool has_told_tcp; /* a point with its TCP bytes is written */
 };
 
-/* --- Tracks ---------------------------------------------------------------------- */
-
-/* A process that execs keeps its pid and start time and changes its name: then its
- * track is defined again. */
-static uint64_t track_key(const struct sd_tree_member *m)
-{
-    const uint64_t id[2] = { (uint64_t)m->pid, m->start_ticks };
-
-    return sd_hash(m->name, strlen(m->name), sd_hash(id, sizeof id, 0x727373u));
-}
-
-static uint32_t define_one(struct sd_log *l, const struct sd_tree_member *m,
-                           uint32_t parent)
-{
-    size_t n = strlen(m->name);
-    uint64_t name_key = sd_hash(m->name, n, 0x6e616d65u);
-    uint32_t name = sd_log_known(l, name_key);
-
-    if (!name)
-        name = sd_log_define_string(l, name_key, m->name, n);
-    return sd_log_define_track(l, track_key(m), SD_TRACK_PROCESS, parent,
-                               (uint64_t)m->pid, m->start_ticks, name);
-}
-
-static uint32_t define_track(struct sd_log *l, const struct sd_tree *t, size_t at)
-{
-    size_t unknown[ANCESTORS_MAX];
-    uint32_t id = 0;
-    int n = 0;
-
-    for (; at != SIZE_MAX && n < ANCESTORS_MAX; at = t->members[at].parent) {
-        id = sd_log_known(l, track_key(&t->members[at]));
-        if (id)
-            break;
-        unknown[n++] = at;
-    }
-    while (n > 0)
-        id = define_one(l, &t->members[unknown[--n]], id);
-    return id;
-}
-
 /* --- Points ---------------------------------------------------------------------- */
 
-static uint64_t mask_of(const struct sd_watch *w)
+static uint64_t mask_of(const struct sd_rss_watch *w)
 {
     uint64_t all = ((uint64_t)1 << SD_RSS_N_METRICS) - 1;
 
+    _Static_assert(SD_RSS_N_METRICS < 64, "a bit for each");
     if (!w->reads_pss)
         all &= ~((uint64_t)1 << SD_RSS_PSS);
     if (!w->reads_tcp)
@@ -93,7 +52,7 @@ static uint64_t mask_of(const struct sd_watch *w)
     return all;
 }
 
-static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
+static void write_point(const struct sd_rss_watch *w, struct sd_log *l, size_t at,
                         uint64_t time, const int64_t values[SD_RSS_N_METRICS])
 {
     uint64_t mask = mask_of(w);
@@ -105,14 +64,13 @@ static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
     int64_t *to;
     int i;
 
-    if (!sd_log_room(l, len + SD_ROOM_SHAPE + (ANCESTORS_MAX + 1) * TRACK_ROOM))
+    sd_assert(at < w->tree.n);
+    if (!sd_log_room(l, len + SD_ROOM_SHAPE + sd_tree_track_room(&w->tree, at)))
         return;
     shape = sd_log_known(l, shape_key);
     if (!shape)
         shape = sd_log_define_shape(l, shape_key, sd_rss_metrics, mask);
-    track = sd_log_known(l, track_key(&w->tree.members[at]));
-    if (!track)
-        track = define_track(l, &w->tree, at);
+    track = sd_tree_track(l, &w->tree, at);
     e = sd_log_put(l, SD_REC_POINT, len);
     e->shape = shape;
     e->track = track;
@@ -121,6 +79,7 @@ static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
     for (i = 0, to = e->values; i < SD_RSS_N_METRICS; i++)
         if (mask >> i & 1)
             *to++ = values[i];
+    sd_assert((size_t)(to - e->values) == n); /* as many as the shape has */
     sd_log_commit(l, 1, time);
 }
 
@@ -149,7 +108,7 @@ static void fill(int64_t v[SD_RSS_N_METRICS], const struct sd_usage *u)
 
 /* A process born while we watch has used all that it ever used under our eyes, also
  * before its first reading: its counters begin at 0, when it began. */
-static void write_birth(const struct sd_watch *w, struct sd_log *l, size_t at,
+static void write_birth(const struct sd_rss_watch *w, struct sd_log *l, size_t at,
                         uint64_t now)
 {
     uint64_t born = sd_process_start_ns(w->tree.members[at].start_ticks);
@@ -165,7 +124,7 @@ static void write_birth(const struct sd_watch *w, struct sd_log *l, size_t at,
 
 /* The same for its connections, which are looked at less often, and not of every
  * process. */
-static void write_first_tcp(const struct sd_watch *w, struct sd_log *l, size_t at)
+static void write_first_tcp(const struct sd_rss_watch *w, struct sd_log *l, size_t at)
 {
     int64_t v[SD_RSS_N_METRICS];
 
@@ -177,10 +136,10 @@ static void write_first_tcp(const struct sd_watch *w, struct sd_log *l, size_t a
 }
 
 /* Between two looks there is nothing to say. */
-static void fill_tcp(const struct sd_watch *w, struct sd_log *l, size_t at,
+static void fill_tcp(const struct sd_rss_watch *w, struct sd_log *l, size_t at,
                      int64_t v[SD_RSS_N_METRICS])
 {
-    struct sd_watched *p = w->tree.members[at].of_user;
+    struct sd_rss_process *p = w->tree.members[at].of_user;
 
     if (!p->tcp.has_news)
         return;
@@ -194,10 +153,10 @@ static void fill_tcp(const struct sd_watch *w, struct sd_log *l, size_t at,
 
 /* --- One process ----------------------------------------------------------------- */
 
-static struct sd_watched *watched(struct sd_watch *w, size_t at)
+static struct sd_rss_process *watched(struct sd_rss_watch *w, size_t at)
 {
     struct sd_tree_member *m = &w->tree.members[at];
-    struct sd_watched *p = m->of_user;
+    struct sd_rss_process *p = m->of_user;
 
     if (p)
         return p;
@@ -213,19 +172,21 @@ static struct sd_watched *watched(struct sd_watch *w, size_t at)
     return p;
 }
 
-static void let_go(struct sd_watch *w, size_t at)
+static void let_go(struct sd_rss_watch *w, size_t at)
 {
-    struct sd_watched *p = w->tree.members[at].of_user;
+    struct sd_rss_process *p = w->tree.members[at].of_user;
     size_t parent = w->tree.members[at].parent;
 
+    sd_assert(parent == SIZE_MAX || parent < at); /* parents before children */
     sd_tree_set_gone(&w->tree, at);
     w->tree.members[at].of_user = NULL;
     if (!p)
         return;
     if (parent != SIZE_MAX && w->tree.members[parent].of_user)
-        sd_io_child_ended(&((struct sd_watched *)w->tree.members[parent].of_user)->io,
-                          &p->io);
+        sd_io_child_ended(
+            &((struct sd_rss_process *)w->tree.members[parent].of_user)->io, &p->io);
     sd_connections_leave(&w->connections, &p->tcp);
+    sd_assert(w->n_kept >= p->is_kept);
     w->n_kept -= p->is_kept;
     w->has_changed = true;
     sd_usage_release(&p->reader);
@@ -234,7 +195,7 @@ static void let_go(struct sd_watch *w, size_t at)
 
 /* The larger of the kernel's mark and what the process's own sections folded away
  * before they set that mark back. */
-static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p,
+static int64_t peak_of(const struct sd_rss_watch *w, struct sd_rss_process *p,
                        const struct sd_usage *u)
 {
     const struct sd_collect *how = w->how;
@@ -249,7 +210,7 @@ static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p,
     return p->peak_bytes > 0 ? p->peak_bytes : -1;
 }
 
-static void share_out_io(const struct sd_watch *w, struct sd_watched *p,
+static void share_out_io(const struct sd_rss_watch *w, struct sd_rss_process *p,
                          struct sd_usage *u)
 {
     uint64_t read = 0, written = 0;
@@ -265,12 +226,12 @@ static void share_out_io(const struct sd_watch *w, struct sd_watched *p,
 
 /* Is the process in our own network namespace?  Then our own counters have its last
  * bytes, also when it has ended and its files in /proc are gone. */
-static bool is_in_own(const struct sd_watch *w, const struct sd_watched *p)
+static bool is_in_own(const struct sd_rss_watch *w, const struct sd_rss_process *p)
 {
     return p->network_ns != 0 && p->network_ns == w->own_network;
 }
 
-static void read_own_network(struct sd_watch *w, struct sd_usage *u)
+static void read_own_network(struct sd_rss_watch *w, struct sd_usage *u)
 {
     struct sd_usage own;
 
@@ -280,7 +241,7 @@ static void read_own_network(struct sd_watch *w, struct sd_usage *u)
     u->sent_bytes = own.sent_bytes;
 }
 
-static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
+static unsigned what_of(const struct sd_rss_watch *w, const struct sd_rss_process *p,
                         uint64_t now)
 {
     unsigned what = SD_USAGE_MEMORY | SD_USAGE_CPU | SD_USAGE_IO | SD_USAGE_PEAK;
@@ -294,9 +255,9 @@ static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
 
 /* What its connections carried up to the end, if that is more than was written: alone,
  * because nothing else of it can be read any more. */
-static void write_last(struct sd_watch *w, struct sd_log *l, size_t at)
+static void write_last(struct sd_rss_watch *w, struct sd_log *l, size_t at)
 {
-    struct sd_watched *p = w->tree.members[at].of_user;
+    struct sd_rss_process *p = w->tree.members[at].of_user;
     int64_t values[SD_RSS_N_METRICS];
 
     if (p->tcp.n_open)
@@ -309,10 +270,10 @@ static void write_last(struct sd_watch *w, struct sd_log *l, size_t at)
 }
 
 /* False when it has ended, or the pid is another's by now. */
-static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t now)
+static bool read_one(struct sd_rss_watch *w, struct sd_log *l, size_t at, uint64_t now)
 {
     struct sd_tree_member *m = &w->tree.members[at];
-    struct sd_watched *p = m->of_user;
+    struct sd_rss_process *p = m->of_user;
     int64_t values[SD_RSS_N_METRICS];
     struct sd_usage u;
     int rc = sd_usage_read(&p->reader, what_of(w, p, now), &u);
@@ -342,14 +303,14 @@ static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t n
 
 /* Network counters are one namespace's, not one process's: the first process of each
  * namespace reads them for all, so that sums over processes come out right. */
-static void share_out_network(struct sd_watch *w)
+static void share_out_network(struct sd_rss_watch *w)
 {
     uint64_t seen[NAMESPACES_MAX];
     size_t n = 0;
     size_t i, k;
 
     for (i = 0; i < w->tree.n; i++) {
-        struct sd_watched *p = w->tree.members[i].of_user;
+        struct sd_rss_process *p = w->tree.members[i].of_user;
 
         if (!p)
             continue;
@@ -359,10 +320,11 @@ static void share_out_network(struct sd_watch *w)
         if (p->reads_network)
             seen[n++] = p->network_ns;
     }
+    sd_assert(n <= NAMESPACES_MAX);
     w->has_changed = false;
 }
 
-int sd_watch_init(struct sd_watch *w, const struct sd_collect *how)
+int sd_watch_init(struct sd_rss_watch *w, const struct sd_collect *how)
 {
     struct rusage own;
 
@@ -379,7 +341,7 @@ int sd_watch_init(struct sd_watch *w, const struct sd_collect *how)
     return sd_tree_init(&w->tree, how->root);
 }
 
-static void look_at_connections(struct sd_watch *w, uint64_t now)
+static void look_at_connections(struct sd_rss_watch *w, uint64_t now)
 {
     size_t i;
 
@@ -388,7 +350,7 @@ static void look_at_connections(struct sd_watch *w, uint64_t now)
         return;
     sd_connections_begin(&w->connections, now);
     for (i = 0; i < w->tree.n; i++) {
-        struct sd_watched *p = w->tree.members[i].of_user;
+        struct sd_rss_process *p = w->tree.members[i].of_user;
 
         if (p)
             sd_connections_take(&w->connections, p->reader.pid, &p->tcp);
@@ -396,7 +358,7 @@ static void look_at_connections(struct sd_watch *w, uint64_t now)
     sd_connections_finish(&w->connections);
 }
 
-bool sd_watch_read(struct sd_watch *w, struct sd_log *l, enum sd_watch_what what)
+bool sd_watch_read(struct sd_rss_watch *w, struct sd_log *l, enum sd_watch_what what)
 {
     uint64_t now = sd_clock_ns();
     size_t i;
@@ -440,9 +402,9 @@ static bool ended_with(pid_t pid, struct rusage *out)
  * of an ended process to its parent; that counts its own ended children too, so it is
  * only believed when there were none, and when it is more than what the process had
  * from us before exec. */
-void sd_watch_read_end(struct sd_watch *w, struct sd_log *l)
+void sd_watch_read_end(struct sd_rss_watch *w, struct sd_log *l)
 {
-    struct sd_watched *root = w->tree.n ? w->tree.members[0].of_user : NULL;
+    struct sd_rss_process *root = w->tree.n ? w->tree.members[0].of_user : NULL;
     int64_t v[SD_RSS_N_METRICS];
     struct rusage use;
     int64_t bytes;
@@ -457,7 +419,7 @@ void sd_watch_read_end(struct sd_watch *w, struct sd_log *l)
     write_point(w, l, 0, sd_clock_ns(), v);
 }
 
-void sd_watch_release(struct sd_watch *w)
+void sd_watch_release(struct sd_rss_watch *w)
 {
     size_t i;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_COLLECT_RSS_WATCH_H
-#define SD_COLLECT_RSS_WATCH_H
-/* watch: the processes that rss reads, and one reading of all of them.
+#ifndef SD_COLLECT_RSS_RSS_WATCH_H
+#define SD_COLLECT_RSS_RSS_WATCH_H
+/* rss_watch: the processes that rss reads, and one reading of all of them.
  *
  * Each process has its kept-open descriptors, up to KEPT_MAX processes; more are opened
  * for each reading, so that a program with thousands of children does not use up our
@@ -17,11 +17,11 @@
 
 enum { SD_WATCH_KEPT_MAX = 64 };
 
-struct sd_watched; /* one process: watch.c's own */
+struct sd_rss_process; /* one process: rss_watch.c's own */
 
-struct sd_watch {
+struct sd_rss_watch {
     const struct sd_collect *how; /* borrowed */
-    struct sd_tree tree;          /* each member's of_user is a struct sd_watched */
+    struct sd_tree tree;          /* each member's of_user is a struct sd_rss_process */
     bool follows_children, reads_pss, reads_tcp;
     size_t n_kept;              /* processes with kept-open descriptors */
     bool has_changed;           /* somebody came or went: who reads the network? */
@@ -34,16 +34,16 @@ struct sd_watch {
     int64_t own_floor_bytes; /* our own largest memory when the program was started */
 };
 
-int sd_watch_init(struct sd_watch *w, const struct sd_collect *how);
+int sd_watch_init(struct sd_rss_watch *w, const struct sd_collect *how);
 enum sd_watch_what {
     SD_WATCH_DUE, /* the network ten times a second, which is enough for a counter */
     SD_WATCH_ALL, /* the network, too: at the beginning and at the end */
 };
 
 /* Reads every process once into this thread's log; false when none is left. */
-bool sd_watch_read(struct sd_watch *w, struct sd_log *l, enum sd_watch_what what);
+bool sd_watch_read(struct sd_rss_watch *w, struct sd_log *l, enum sd_watch_what what);
 /* After a reading: once the root has ended and is not waited for yet, its peak, as the
  * kernel keeps it for the parent; before that nothing. */
-void sd_watch_read_end(struct sd_watch *w, struct sd_log *l);
-void sd_watch_release(struct sd_watch *w);
+void sd_watch_read_end(struct sd_rss_watch *w, struct sd_log *l);
+void sd_watch_release(struct sd_rss_watch *w);
 #endif

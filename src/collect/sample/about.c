@@ -17,21 +17,24 @@ static const struct sd_option options[] = {
       .kind = SD_NUMBER,
       .fallback = "200",
       .argument = "N",
-      .meaning = "rounds a second, on average; above 100000: as many as it can" },
+      .meaning = "rounds a second, on average; above 100000: as many as possible; "
+                 "without this option 200, or fewer where 200 would take more than "
+                 "1.25 % of a CPU" },
     { .name = "mode",
       .kind = SD_CHOICE,
       .fallback = "wall",
       .argument = "wall|cpu|gil",
-      .meaning = "every thread, those that run, or the one that holds the GIL" },
+      .meaning = "which threads to record: all, those that run, or the one that holds "
+                 "the GIL" },
     { .name = "consistency",
       .kind = SD_CHOICE,
       .fallback = "auto",
       .argument = "auto|follow|pause|none",
-      .meaning = "how a stack is kept from changing while it is read" },
+      .meaning = "how to keep a stack consistent while it is read" },
     { .name = "idle",
       .kind = SD_FLAG,
       .fallback = "1",
-      .meaning = "record threads that wait, too" },
+      .meaning = "record waiting threads, too" },
     { .name = "children",
       .kind = SD_FLAG,
       .fallback = "1",
@@ -39,15 +42,21 @@ static const struct sd_option options[] = {
     { .name = "native",
       .kind = SD_FLAG,
       .fallback = "0",
-      .meaning = "show the C functions between Python functions, too; a thread that "
-                 "runs is stopped for some tens of microseconds for it" },
+      .meaning = "show the C functions between Python functions, too; stops running "
+                 "threads for some tens of microseconds each time" },
     { .name = NULL },
 };
+
+_Static_assert(sizeof sd_sample_metrics / sizeof *sd_sample_metrics ==
+                   SD_SAMPLE_N_METRICS + 1,
+               "and the end of the list");
+_Static_assert(sizeof options / sizeof *options == SD_SAMPLE_WITH_NATIVE + 2,
+               "the last has its line, and the end of the list");
 
 static int check(const struct sd_option_value *values)
 {
     if (values[SD_SAMPLE_RATE].number == 0)
-        return sd_fail(SD_EUSAGE, "the rate of sample is 1 a second at least");
+        return sd_fail(SD_EUSAGE, "the rate of sample must be at least 1 a second");
     return values[SD_SAMPLE_WITH_NATIVE].number ? sd_unwind_check() : 0;
 }
 
@@ -57,14 +66,13 @@ const struct sd_collector_about sd_about_sample = {
     .replaces = "py-spy record",
     .summary = "looks many times a second at what every Python thread is doing, from "
                "outside, without stopping it",
-    .cost =
-        "nothing inside the program; outside 20 to 70 us of a CPU per round, of "
-        "which most is the waking up.  Where stacks change too fast to be read from "
-        "another CPU, that time is taken on the CPU of the program",
+    .cost = "nothing inside the program; outside 20 to 70 us of a CPU per round, most "
+            "of it for waking up.  Where stacks change too fast to be read from "
+            "another CPU, that time is taken on the CPU of the program",
     .blind_to = "what happens between two looks; C functions, unless native asks for "
                 "them; Python threads of processes that begin and end within some "
-                "milliseconds.  A thread that waits is known by the kernel's count of "
-                "its running",
+                "milliseconds.  Whether a thread waits is taken from the kernel's "
+                "counters",
     .metrics = sd_sample_metrics,
     .options = options,
     .check = check,

@@ -2,16 +2,10 @@
 /* The collector `sample`: a thread of the parent that makes rounds at random times. */
 #include "collect/sample/collector.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -23,6 +17,8 @@
 #include "collect/sample/sampler.h"
 #include "collect/sample/scribe.h"
 #include "collect/sample/slice.h"
+#include "collect/shared/allowance.h"
+#include "collect/shared/pacer.h"
 
 extern const struct sd_collector_about sd_about_sample;
 extern const struct sd_collector sd_collector_sample;
@@ -31,6 +27,8 @@ enum {
     RATE_MAX = 100000, /* rounds a second that are timed; above, no waiting */
     N_LOOKS = 16,      /* then: by one system call */
 };
+enum { SHARE = 100 };             /* of the time, one in so many: 1 % of a CPU */
+#define SPARED_NS 20000000u       /* enough for the first second at 200 a second */
 #define SPIN_BELOW_NS 50000u      /* shorter periods are not slept */
 #define FIRST_WORD_NS 1000000000u /* counts are written after this, then ever later */
 
@@ -40,47 +38,23 @@ struct collector {
     struct sd_sampler *sampler; /* the thread's */
     struct sd_scribe scribe;    /* the same */
     struct sd_pace pace;
-    uint64_t rate; /* as asked for */
-    pthread_t thread;
-    bool has_thread;
+    struct sd_allowance allowance;
+    uint64_t rate;      /* as asked for */
+    bool may_slow_down; /* nobody asked for it */
+    struct sd_pacer paced;
     int rc; /* of opening the sampler; its sentence is in `why` */
     char why[512];
-    _Atomic uint32_t opened;    /* futex: the thread has tried to open the sampler */
-    _Atomic uint32_t must_stop; /* futex */
-    _Atomic uint64_t so_far;    /* samples; for whoever shows them */
+    _Atomic uint32_t is_free; /* futex: nobody holds it */
+    _Atomic uint32_t n_holds; /* so far */
+    uint32_t n_held;          /* those that the thread has seen */
+    _Atomic uint64_t so_far;  /* samples; for whoever shows them */
     uint64_t started_ns, last_ns, next_word_ns;
-    bool has_said_version;
+    bool has_said_version, has_said_uneven;
     struct sd_sample_result result; /* once the thread has ended */
 };
 
 /* --- Waiting ------------------------------------------------------------------------
  */
-
-/* Until the word is no longer 0, or until the time (0: for ever). */
-static void wait_for(_Atomic uint32_t *word, uint64_t until_ns)
-{
-    struct timespec at = { .tv_sec = (time_t)(until_ns / 1000000000u),
-                           .tv_nsec = (long)(until_ns % 1000000000u) };
-
-    while (!atomic_load_explicit(word, memory_order_acquire)) {
-        long rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, 0,
-                          until_ns ? &at : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
-
-        if (rc < 0 && errno == ETIMEDOUT)
-            return;
-    }
-}
-
-static void set(_Atomic uint32_t *word)
-{
-    atomic_store_explicit(word, 1, memory_order_release);
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static bool must_stop(const struct collector *c)
-{
-    return atomic_load_explicit(&c->must_stop, memory_order_acquire) != 0;
-}
 
 /* Faster than any clock is asked for: nothing can be missed. */
 static bool is_unpaced(const struct collector *c) { return c->rate > RATE_MAX; }
@@ -88,10 +62,10 @@ static bool is_unpaced(const struct collector *c) { return c->rate > RATE_MAX; }
 static void wait_for_round(struct collector *c)
 {
     if (c->options.period_ns >= SPIN_BELOW_NS) {
-        wait_for(&c->must_stop, c->pace.next_ns);
+        sd_pacer_wait(&c->paced, c->pace.next_ns);
         return;
     }
-    while (!must_stop(c) && sd_clock_ns() < c->pace.next_ns)
+    while (!sd_pacer_must_stop(&c->paced) && sd_clock_ns() < c->pace.next_ns)
         __builtin_ia32_pause();
 }
 
@@ -151,6 +125,21 @@ static void say_loss(struct sd_log *l, uint64_t n_lost,
                 text); /* the summary counts them, and says what helps */
 }
 
+static void say_it_slowed_down(const struct collector *c, struct sd_log *l)
+{
+    const struct sd_sample_counts *n = &c->result.counts;
+    char note[300];
+
+    snprintf(note, sizeof note,
+             "stacks were read %.0f times a second instead of %llu, to take less CPU "
+             "time (%.1f %% of a CPU); --sample-rate %llu keeps that rate",
+             (double)n->rounds * 1e9 / (double)c->result.elapsed_ns,
+             (unsigned long long)c->rate,
+             100.0 * (double)c->result.cpu_ns / (double)c->result.elapsed_ns,
+             (unsigned long long)c->rate);
+    sd_log_note(l, SD_NOTE_WARNING, note);
+}
+
 static void say_end(struct collector *c)
 {
     struct sd_log *l = sd_writer_log(c->how.writer);
@@ -170,14 +159,22 @@ static void say_end(struct collector *c)
                     "nothing was sampled: no Python ran in any of the processes");
     if (n->apart)
         sd_log_note(l, SD_NOTE_INFO,
-                    "stacks were read from another CPU than the program's, because "
+                    "stacks were read from a CPU other than the program's, because "
                     "sonde may not run there: those that changed end in [partial]");
     if (n->spared)
         sd_log_note(l, SD_NOTE_INFO,
                     "threads with deep stacks were read less often than was asked for; "
                     "each sample stands for the time since the one before");
+    if (n->put_off > n->rounds + n->missed)
+        say_it_slowed_down(c, l);
     say_loss(l, n->lost, n, "the stack changed at every try to read it");
     say_loss(l, c->result.unwritten, n, "they could not be written to the capture");
+}
+
+/* Whether samples stand for such unequal times that they must not be counted. */
+static bool is_uneven(const struct sd_sample_counts *n)
+{
+    return n->spared > 0 || n->put_off > n->rounds / 20;
 }
 
 /* What is not of every round. */
@@ -192,6 +189,10 @@ static void say_now_and_then(struct collector *c)
         c->has_said_version = true;
         if (is_unpaced(c))
             sd_log_meta(l, "sample.unpaced", "1");
+    }
+    if (!c->has_said_uneven && is_uneven(sd_sampler_counts(c->sampler))) {
+        sd_log_meta(l, "sample.uneven", "1");
+        c->has_said_uneven = true;
     }
     if (c->last_ns < c->next_word_ns)
         return;
@@ -214,6 +215,39 @@ static int open_all(struct collector *c)
     return rc;
 }
 
+/* The period becomes what can be afforded. */
+static void set_pace(struct collector *c)
+{
+    uint64_t spent_ns = sd_sampler_cpu_ns(c->sampler);
+
+    sd_pace_slow(&c->pace, sd_allowance_period_ns(&c->allowance, c->options.period_ns,
+                                                  c->last_ns, spent_ns));
+    sd_sampler_counts(c->sampler)->put_off = sd_pace_put_off(&c->pace);
+}
+
+static bool was_held(const struct collector *c)
+{
+    return atomic_load_explicit(&c->n_holds, memory_order_acquire) != c->n_held;
+}
+
+/* What was due meanwhile is not missed.  Who holds us lets us go (collector.h). */
+static void skip_held_time(struct collector *c)
+{
+    uint64_t now_ns;
+
+    if (!was_held(c))
+        return;
+    while (was_held(c)) {
+        c->n_held = atomic_load_explicit(&c->n_holds, memory_order_acquire);
+        sd_word_wait(&c->is_free, 0, 0);
+    }
+    now_ns = sd_clock_ns();
+    c->started_ns += now_ns - c->last_ns;
+    c->last_ns = now_ns;
+    sd_pace_go_on(&c->pace, now_ns);
+    sd_sampler_skip_time(c->sampler);
+}
+
 static void make_rounds(struct collector *c)
 {
     struct sd_listener scribe = sd_scribe_listener(&c->scribe);
@@ -223,13 +257,21 @@ static void make_rounds(struct collector *c)
     c->started_ns = c->last_ns = sd_clock_ns();
     c->next_word_ns = c->started_ns + FIRST_WORD_NS;
     sd_pace_init(&c->pace, c->options.period_ns, c->started_ns, c->started_ns);
-    while (!must_stop(c) && rc == 0) {
+    sd_allowance_begin(&c->allowance, SHARE, SPARED_NS, c->started_ns,
+                       sd_sampler_cpu_ns(c->sampler));
+    while (!sd_pacer_must_stop(&c->paced) && rc == 0) {
+        uint64_t now_ns;
+
+        skip_held_time(c);
+        now_ns = sd_clock_ns();
         rc = sd_sampler_round(c->sampler, &scribe);
-        c->last_ns = sd_clock_ns();
+        c->last_ns = was_held(c) ? now_ns : sd_clock_ns();
         atomic_store_explicit(&c->so_far, counts->samples, memory_order_relaxed);
         say_now_and_then(c);
-        if (is_unpaced(c))
+        if (is_unpaced(c) || was_held(c))
             continue;
+        if (c->may_slow_down)
+            set_pace(c);
         counts->missed += sd_pace_step(&c->pace, c->last_ns);
         wait_for_round(c);
     }
@@ -259,7 +301,7 @@ static void *run(void *state)
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
     sd_slice_shorten(c->options.period_ns);
     c->rc = open_all(c);
-    set(&c->opened);
+    sd_pacer_answer(&c->paced);
     if (c->rc == 0) {
         make_rounds(c);
         finish(c);
@@ -271,24 +313,6 @@ static void *run(void *state)
 
 /* --- Start and stop ------------------------------------------------------------------
  */
-
-/* Signals are for the threads of cli. */
-static int start_thread(struct collector *c)
-{
-    sigset_t all, old;
-    int err;
-
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* of a library that is cut short while it is read */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&c->thread, NULL, run, c);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (err)
-        return sd_fail_errno(err, "cannot start the thread of sample");
-    c->has_thread = true;
-    wait_for(&c->opened, 0);
-    return c->rc < 0 ? sd_fail((enum sd_err)c->rc, "%s", c->why) : 0;
-}
 
 static uint64_t period_of(uint64_t rate)
 {
@@ -308,15 +332,6 @@ static void read_options(struct sd_sampler_options *to, const struct sd_option_v
     };
 }
 
-static void end_thread(struct collector *c)
-{
-    if (!c->has_thread)
-        return;
-    set(&c->must_stop);
-    pthread_join(c->thread, NULL);
-    c->has_thread = false;
-}
-
 static int start(const struct sd_collect *how, void **state)
 {
     struct collector *c;
@@ -329,16 +344,33 @@ static int start(const struct sd_collect *how, void **state)
     if (!c)
         return sd_no_memory();
     c->how = *how;
+    c->is_free = 1;
     c->rate = how->options[SD_SAMPLE_RATE].number;
+    c->may_slow_down = !how->options[SD_SAMPLE_RATE].is_given;
     read_options(&c->options, how->options);
-    rc = start_thread(c);
+    rc = sd_pacer_start(&c->paced, sd_about_sample.name, run, c);
+    if (rc == 0 && c->rc < 0)
+        rc = sd_fail((enum sd_err)c->rc, "%s", c->why);
     if (rc < 0) {
-        end_thread(c);
+        sd_pacer_stop(&c->paced);
         sd_free(c);
         return rc;
     }
     *state = c;
     return 0;
+}
+
+static void hold(void *state, bool is_held)
+{
+    struct collector *c = state;
+
+    if (!is_held) {
+        atomic_store_explicit(&c->is_free, 1, memory_order_release);
+        sd_word_wake(&c->is_free);
+        return;
+    }
+    atomic_store_explicit(&c->is_free, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->n_holds, 1, memory_order_release);
 }
 
 uint64_t sd_sample_so_far(void *state)
@@ -352,7 +384,7 @@ void sd_sample_finish(void *state, struct sd_sample_result *out)
 {
     struct collector *c = state;
 
-    end_thread(c);
+    sd_pacer_stop(&c->paced);
     *out = c->result;
 }
 
@@ -362,12 +394,13 @@ static void stop(void *state)
 
     if (!c)
         return;
-    end_thread(c);
+    sd_pacer_stop(&c->paced);
     sd_free(c);
 }
 
 const struct sd_collector sd_collector_sample = {
     .about = &sd_about_sample,
     .start = start,
+    .hold = hold,
     .stop = stop,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_COLLECTOR_H
 #define SD_COLLECT_SAMPLE_COLLECTOR_H
-/* collector: for the command line, which says at the end what became of the samples. */
+/* collector: what the command line asks of the collector at the end: what became of the
+ * samples. */
 #include <stdint.h>
 
 #include "collect/sample/counts.h"

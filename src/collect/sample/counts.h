@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_COUNTS_H
 #define SD_COLLECT_SAMPLE_COUNTS_H
-/* counts: what became of every round and every look at a thread.  Nothing that was
+/* counts: counts the outcomes of rounds and of looks at threads.  Nothing that was
  * asked for and not got is left out of them. */
 #include <stdint.h>
 

@@ -34,7 +34,7 @@ static int cpu_in(const char *stat)
     return s && *s ? atoi(s) : -1;
 }
 
-static int ask(struct sd_followed *of, pid_t pid, pid_t tid)
+static int ask(struct sd_thread_place *of, pid_t pid, pid_t tid)
 {
     char text[1024];
     ssize_t got;
@@ -53,7 +53,7 @@ static int ask(struct sd_followed *of, pid_t pid, pid_t tid)
     return 0;
 }
 
-static int ask_again(struct sd_followed *of, pid_t pid, pid_t tid, uint64_t now_ns,
+static int ask_again(struct sd_thread_place *of, pid_t pid, pid_t tid, uint64_t now_ns,
                      bool must_ask)
 {
     int rc;
@@ -136,29 +136,30 @@ int sd_follow_visit_cpu(struct sd_follow *f, int cpu, void (*work)(void *), void
     return rc;
 }
 
-int sd_follow_visit(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
-                    uint64_t now_ns, bool must_ask, void (*work)(void *), void *arg)
+int sd_follow_visit(struct sd_follow *f, struct sd_thread_place *of, pid_t pid,
+                    pid_t tid, uint64_t now_ns, bool must_ask, void (*work)(void *),
+                    void *arg)
 {
     int rc = ask_again(of, pid, tid, now_ns, must_ask);
 
     return rc == 0 ? sd_follow_visit_cpu(f, of->cpu, work, arg) : rc;
 }
 
-int sd_follow_where(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
-                    uint64_t now_ns, bool must_ask)
+int sd_follow_where(struct sd_follow *f, struct sd_thread_place *of, pid_t pid,
+                    pid_t tid, uint64_t now_ns, bool must_ask)
 {
     if (ask_again(of, pid, tid, now_ns, must_ask) < 0 || !may_run_on(f, of->cpu))
         return -1;
     return of->cpu;
 }
 
-bool sd_follow_is_barred(struct sd_follow *f, struct sd_followed *of, pid_t pid,
+bool sd_follow_is_barred(struct sd_follow *f, struct sd_thread_place *of, pid_t pid,
                          pid_t tid, uint64_t now_ns)
 {
     return ask_again(of, pid, tid, now_ns, false) == 0 && !may_run_on(f, of->cpu);
 }
 
-bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pid,
+bool sd_follow_holds(const struct sd_follow *f, struct sd_thread_place *of, pid_t pid,
                      pid_t tid, uint64_t now_ns)
 {
     if (ask(of, pid, tid) < 0)
@@ -167,25 +168,33 @@ bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pi
     return of->cpu == f->cpu;
 }
 
+uint64_t sd_follow_cpu_ns(const struct sd_follow *f)
+{
+    uint64_t sum = f->cpu_ns;
+
+    for (size_t i = 0; i < f->n_visitors; i++)
+        sum += sd_visitor_cpu_ns(f->visitors[i]);
+    return sum;
+}
+
 void sd_follow_end(struct sd_follow *f)
 {
-    size_t i;
-
-    for (i = 0; i < f->n_visitors; i++)
-        sd_visitor_free(f->visitors[i], &f->cpu_ns);
+    f->cpu_ns = sd_follow_cpu_ns(f);
+    for (size_t i = 0; i < f->n_visitors; i++)
+        sd_visitor_free(f->visitors[i]);
     sd_free(f->visitors);
     f->visitors = NULL;
     f->n_visitors = f->cap_visitors = 0;
 }
 
-void sd_followed_init(struct sd_followed *of)
+void sd_thread_place_init(struct sd_thread_place *of)
 {
-    *of = (struct sd_followed){ -1, -1, 0 };
+    *of = (struct sd_thread_place){ -1, -1, 0 };
 }
 
-void sd_followed_close(struct sd_followed *of)
+void sd_thread_place_close(struct sd_thread_place *of)
 {
     if (of->stat >= 0)
         close(of->stat);
-    sd_followed_init(of);
+    sd_thread_place_init(of);
 }

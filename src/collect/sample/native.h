@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_NATIVE_H
 #define SD_COLLECT_SAMPLE_NATIVE_H
-/* native: the native functions of a sampled thread, put between its Python functions.
+/* native: takes the native functions of a sampled thread and puts them between its
+ * Python functions.
  *
  * A thread that runs is stopped (pause.h) for as long as it takes to copy its
  * registers, its stack and its Python frames: some tens of microseconds.  It goes on,
- * and the copy is unwound (process/unwind.h).  A thread that waits in the kernel is not
- * stopped: the kernel tells where its stack is, and that it did not run meanwhile. Only
- * where that does not suffice is it stopped too.
+ * and the copy is unwound (process/native/unwind.h).  A thread that waits in the kernel
+ * is not stopped: the kernel tells where its stack is, and that it did not run
+ * meanwhile. Only where that does not suffice is it stopped too.
  *
  * Merging goes by CPython's evaluator: each call of it on the C stack stands for the
  * Python functions it runs.  Up to 3.10 that is one; later ones stay in it when Python

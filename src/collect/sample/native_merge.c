@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Native and Python functions of one stop, put into one list. */
+/* native_merge: puts native and Python functions of one stop into one list. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/sample/native.h"
@@ -82,6 +83,7 @@ static void put_group(struct merge *m)
 {
     bool is_entry = false;
 
+    sd_assert(m->at_python <= m->n_python);
     while (m->at_python < m->n_python && !is_entry) {
         is_entry = m->python[m->at_python].is_entry;
         put(m, m->python[m->at_python++]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/sample/pace.h"
 
+#include "base/assert.h"
+
 enum {
     MOST_PERIODS = 8,       /* longer intervals (1 in 3,000) are cut to this */
     MANY_PERIODS = 1000000, /* later than this, rounds are not drawn one by one */
@@ -34,16 +36,36 @@ static uint64_t interval(struct sd_pace *p)
 {
     double periods = minus_log(draw(p));
 
+    sd_assert(p->period_ns >= p->asked_ns);
     if (periods > MOST_PERIODS)
         periods = MOST_PERIODS;
+    p->longer_ns += (uint64_t)((double)(p->period_ns - p->asked_ns) * periods);
     return (uint64_t)((double)p->period_ns * periods);
 }
 
 void sd_pace_init(struct sd_pace *p, uint64_t period_ns, uint64_t now_ns, uint64_t seed)
 {
-    *p = (struct sd_pace){ period_ns, now_ns, now_ns, seed | 1 };
+    sd_assert(period_ns > 0); /* later times are divided by it */
+    *p = (struct sd_pace){ .asked_ns = period_ns,
+                           .period_ns = period_ns,
+                           .next_ns = now_ns,
+                           .random = seed | 1 };
     p->after_ns = p->next_ns + interval(p);
 }
+
+void sd_pace_go_on(struct sd_pace *p, uint64_t now_ns)
+{
+    p->next_ns = now_ns;
+    p->after_ns = now_ns + interval(p);
+}
+
+void sd_pace_slow(struct sd_pace *p, uint64_t period_ns)
+{
+    sd_assert(period_ns >= p->asked_ns);
+    p->period_ns = period_ns;
+}
+
+uint64_t sd_pace_put_off(const struct sd_pace *p) { return p->longer_ns / p->asked_ns; }
 
 static void step(struct sd_pace *p)
 {

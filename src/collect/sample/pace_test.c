@@ -26,6 +26,22 @@ TEST(pace_intervals_are_exponential_around_the_period)
     CHECK(n_long > N * 125 / 1000 && n_long < N * 146 / 1000);
 }
 
+TEST(pace_that_is_slowed_counts_the_rounds_it_leaves_out)
+{
+    enum { N = 4000, PERIOD = 1000000 };
+    struct sd_pace p;
+    int i;
+
+    sd_pace_init(&p, PERIOD, 0, 12345);
+    for (i = 0; i < N; i++) {
+        CHECK(sd_pace_step(&p, p.next_ns) == 0);
+        sd_pace_slow(&p, (uint64_t)PERIOD * (i < N / 2 ? 1 : 5));
+    }
+    /* the first half took 2,000 periods, the second one 10,000 */
+    CHECK(p.next_ns > 11400ull * PERIOD && p.next_ns < 12600ull * PERIOD);
+    CHECK(sd_pace_put_off(&p) > 7600 && sd_pace_put_off(&p) < 8400);
+}
+
 TEST(pace_of_one_seed_is_the_same_again)
 {
     struct sd_pace a, b;

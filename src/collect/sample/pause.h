@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_PAUSE_H
 #define SD_COLLECT_SAMPLE_PAUSE_H
-/* pause: one thread is stopped while its stack is read, and goes on at once.
+/* pause: stops one thread while its stack is read.
  *
  * PTRACE_SEIZE and INTERRUPT, not ATTACH: no signal is sent, a program that is stopped
  * by job control stays so, and threads that run no Python are never touched.  Nothing

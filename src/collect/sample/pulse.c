@@ -85,29 +85,35 @@ static bool could_run(struct sd_pulse *p, bool has_moved)
 
 bool sd_pulse_count(struct sd_pulse *p, struct sd_pulse_counters *c)
 {
-    uint64_t waited_ns;
     char text[128];
 
     if (read_file(p, &p->schedstat, "schedstat", text, sizeof text) <= 0)
         return false;
-    number(number(number(text, &c->run_ns), &waited_ns), &c->n_runs);
+    number(number(number(text, &c->run_ns), &c->queued_ns), &c->n_runs);
     return true;
 }
 
-enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns, uint64_t *ran_ns)
+static uint64_t growth(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
+
+enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns,
+                                  struct sd_pulse_counters *since)
 {
     struct sd_pulse_counters now;
     bool has_moved;
 
-    *ran_ns = 0;
+    *since = (struct sd_pulse_counters){ 0 };
     if (p->would_run && now_ns - p->asked_ns < FRESH_NS)
         return SD_PULSE_RUNS;
     p->asked_ns = now_ns;
     if (!sd_pulse_count(p, &now))
         return SD_PULSE_GONE;
     has_moved = !p->has_begun || !sd_pulse_is_same(now, p->last);
-    if (p->has_begun && now.run_ns > p->last.run_ns)
-        *ran_ns = now.run_ns - p->last.run_ns;
+    if (p->has_begun)
+        *since = (struct sd_pulse_counters){
+            .run_ns = growth(p->last.run_ns, now.run_ns),
+            .n_runs = growth(p->last.n_runs, now.n_runs),
+            .queued_ns = growth(p->last.queued_ns, now.queued_ns),
+        };
     p->has_begun = true;
     p->last = now;
     if (has_moved)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_PULSE_H
 #define SD_COLLECT_SAMPLE_PULSE_H
-/* pulse: whether a thread has run since we last looked, and for how long.
+/* pulse: tells whether a thread has run since we last looked, and for how long.
  *
  * The kernel counts in /proc/PID/task/TID/schedstat how long a thread has run and how
  * often it was put on a CPU.  Where neither has changed the thread did not run, so its
@@ -20,8 +20,9 @@
 #include <sys/types.h>
 
 struct sd_pulse_counters {
-    uint64_t run_ns; /* on a CPU; up to the last tick, while it is on one */
-    uint64_t n_runs; /* times that it was put on one */
+    uint64_t run_ns;    /* on a CPU; up to the last tick, while it is on one */
+    uint64_t n_runs;    /* times that it was put on one */
+    uint64_t queued_ns; /* it could run and had none; up to the last of these times */
 };
 
 static inline bool sd_pulse_is_same(struct sd_pulse_counters a,
@@ -53,10 +54,10 @@ void sd_pulse_init(struct sd_pulse *p, pid_t pid, pid_t tid, bool is_kept);
 void sd_pulse_close(struct sd_pulse *p);
 
 /* hot: one or two small reads, or none when asked again within a quarter of a
- * millisecond of a thread that could run.  *ran_ns becomes the CPU time since the last
- * look that read it, 0 at the first. */
+ * millisecond of a thread that could run.  *since becomes what the counters grew by
+ * since the last look that read them, 0 at the first. */
 enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns,
-                                  uint64_t *ran_ns);
+                                  struct sd_pulse_counters *since);
 
 /* The counters as they stand; false when the thread has ended.  One that has no CPU at
  * the second of two looks, and had the same counters at the first, did not run in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_SAMPLE_H
 #define SD_COLLECT_SAMPLE_SAMPLE_H
-/* sample: one look at one thread, as it is told to whoever asked for it. */
+/* sample: one look at one thread, as listeners get it. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ struct sd_sampler_options { /* all zero: a good start */
     const struct sd_runtime_hints *hints; /* for the root; may be NULL */
 };
 
-struct sd_told { /* all borrowed for the call */
+struct sd_thread_sample { /* all borrowed for the call */
     uint64_t time_ns;
     pid_t pid;
     size_t member; /* of the process, in the sampler's tree */
@@ -61,15 +61,16 @@ struct sd_told { /* all borrowed for the call */
 };
 
 /* A frame for people, Python or native. */
-struct sd_told_frame {
+struct sd_sample_frame {
     const char *name, *qualname, *file; /* qualname: name where there is none */
     const char *module;       /* of a native function: its library, else NULL */
     int32_t line, first_line; /* line: 0 where the instruction has none */
 };
-void sd_told_frame(const struct sd_told *t, size_t i, struct sd_told_frame *out);
+void sd_sample_frame(const struct sd_thread_sample *t, size_t i,
+                     struct sd_sample_frame *out);
 
 struct sd_listener {
-    void (*sample)(void *of, const struct sd_told *t);
+    void (*sample)(void *of, const struct sd_thread_sample *t);
     /* A thread will not be told again: the word is the listener's to free.  May be
      * NULL. */
     void (*thread_ends)(void *of, void *of_thread);

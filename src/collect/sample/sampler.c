@@ -207,8 +207,22 @@ void sd_sampler_set_consistency(struct sd_sampler *s, enum sd_consistency how)
 
 void sd_sampler_end_reading(struct sd_sampler *s)
 {
+    s->counts.followed_ns = sd_follow_cpu_ns(&s->follow);
     sd_follow_end(&s->follow);
-    s->counts.followed_ns = s->follow.cpu_ns;
+}
+
+void sd_sampler_skip_time(struct sd_sampler *s)
+{
+    uint64_t now_ns = sd_clock_ns();
+
+    for (size_t i = 0; i < s->tree.n; i++)
+        if (s->tree.members[i].of_user)
+            sd_target_skip_time(s->tree.members[i].of_user, now_ns);
+}
+
+uint64_t sd_sampler_cpu_ns(const struct sd_sampler *s)
+{
+    return sd_clock_thread_cpu_ns() + sd_follow_cpu_ns(&s->follow);
 }
 
 struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s) { return &s->counts; }
@@ -239,25 +253,26 @@ const char *sd_sampler_refusal(struct sd_sampler *s, pid_t *pid)
     return NULL;
 }
 
-void sd_told_frame(const struct sd_told *t, size_t i, struct sd_told_frame *out)
+void sd_sample_frame(const struct sd_thread_sample *t, size_t i,
+                     struct sd_sample_frame *out)
 {
     const struct sd_shot_frame *f = &t->frames[i];
     int32_t line;
 
     if (!f->code) {
-        *out = (struct sd_told_frame){ .name = f->native->name,
-                                       .qualname = f->native->name,
-                                       .file = f->native->file,
-                                       .module = f->native->module,
-                                       .line = (int32_t)f->native->line,
-                                       .first_line = (int32_t)f->native->first_line };
+        *out = (struct sd_sample_frame){ .name = f->native->name,
+                                         .qualname = f->native->name,
+                                         .file = f->native->file,
+                                         .module = f->native->module,
+                                         .line = (int32_t)f->native->line,
+                                         .first_line = (int32_t)f->native->first_line };
         return;
     }
     line = sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr);
-    *out = (struct sd_told_frame){ .name = f->code->name,
-                                   .qualname = *f->code->qualname ? f->code->qualname
-                                                                  : f->code->name,
-                                   .file = f->code->filename,
-                                   .line = line > 0 ? line : 0,
-                                   .first_line = f->code->first_line };
+    *out = (struct sd_sample_frame){ .name = f->code->name,
+                                     .qualname = *f->code->qualname ? f->code->qualname
+                                                                    : f->code->name,
+                                     .file = f->code->filename,
+                                     .line = line > 0 ? line : 0,
+                                     .first_line = f->code->first_line };
 }

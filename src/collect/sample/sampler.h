@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_SAMPLER_H
 #define SD_COLLECT_SAMPLE_SAMPLER_H
-/* sampler: a process and all its descendants, looked at round by round.
+/* sampler: samples a process and all its descendants, round by round.
  *
  * It keeps no time and writes nothing: whoever holds it says when a round is due and
  * gets every stack by a listener.  So `dump` is one round, `top` is rounds that are
@@ -50,6 +50,14 @@ void sd_sampler_set_consistency(struct sd_sampler *s, enum sd_consistency how);
 /* Ends the threads that read for it and counts their CPU time; a later round would
  * start new ones. */
 void sd_sampler_end_reading(struct sd_sampler *s);
+
+/* Nothing was done since the last round, and the programs were stopped: samples do not
+ * stand for that time. */
+void sd_sampler_skip_time(struct sd_sampler *s);
+
+/* CPU time so far of this thread, which makes the rounds, and of those that read for
+ * it. */
+uint64_t sd_sampler_cpu_ns(const struct sd_sampler *s);
 
 struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s);
 /* Borrowed until the next round.  Members are never removed. */

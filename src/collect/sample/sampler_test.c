@@ -74,15 +74,15 @@ struct heard {
     size_t n, n_busy, n_waits;
 };
 
-static void hear(void *of, const struct sd_told *t)
+static void hear(void *of, const struct sd_thread_sample *t)
 {
     struct heard *h = of;
-    struct sd_told_frame f;
+    struct sd_sample_frame f;
     size_t i;
 
     h->n++;
     for (i = 0; i < t->n_frames; i++) {
-        sd_told_frame(t, i, &f);
+        sd_sample_frame(t, i, &f);
         h->n_busy += strcmp(f.name, "busy") == 0 && (f.line == 5 || f.line == 6);
     }
     h->n_waits += strcmp(t->name, "waits") == 0 && (t->flags & SD_SAMPLE_IDLE) != 0;
@@ -203,7 +203,7 @@ TEST(sampler_survives_every_failing_allocation)
 }
 
 static struct sd_option_value defaults[SD_SAMPLE_WITH_NATIVE + 1] = {
-    [SD_SAMPLE_RATE] = { .number = 1000 },
+    [SD_SAMPLE_RATE] = { .number = 1000, .is_given = true },
     [SD_SAMPLE_WITH_IDLE] = { .number = 1 },
     [SD_SAMPLE_WITH_CHILDREN] = { .number = 1 },
 };

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/sample/metrics.h"
+#include "collect/shared/tree_tracks.h"
 #include "process/native/unwind.h"
 
 enum {
-    ANCESTORS_MAX = 32, /* parents' tracks defined with a process's own */
 #ifdef SD_TINY
     N_NODES_MAX = 64,
 #else
@@ -17,11 +18,10 @@ enum {
 #endif
     N_DEPTH_MAX = 4000, /* frames of a stack that is written; the outer rest is cut */
     N_TRIES = 3,        /* to get a whole stack into one chunk */
-    TRACK_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_THREAD_NAME),
+    THREAD_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_THREAD_NAME),
 };
 #define IDLE_NS 100000000u /* waiting is written at most this often */
 #define RUN_NS 100000u     /* running, where one stack is seen again and again */
-_Static_assert((int)SD_PROCESS_NAME <= (int)SD_THREAD_NAME, "one TRACK_ROOM for both");
 
 /* What is kept of a thread. */
 struct step { /* of its last path, outermost first */
@@ -52,6 +52,7 @@ static int add_node(struct sd_scribe *s, uint32_t parent, uint64_t who,
     struct sd_scribe_node *nodes =
         sd_grow_array(s->nodes, &s->cap_nodes, s->n_nodes + 1, sizeof *nodes);
 
+    sd_assert(s->n_nodes == 0 || parent < s->n_nodes); /* parents before children */
     if (!nodes)
         return SD_ENOMEM;
     s->nodes = nodes;
@@ -95,7 +96,7 @@ static struct step *steps_for(struct sd_scribe_memo *m, size_t n)
 
 #define IS_NATIVE ((uint64_t)1 << 63) /* above the serial, which counts processes */
 
-static uint64_t who_is(const struct sd_told *t, const struct sd_shot_frame *f)
+static uint64_t who_is(const struct sd_thread_sample *t, const struct sd_shot_frame *f)
 {
     uint64_t who = (uint64_t)t->serial << 32;
 
@@ -103,13 +104,13 @@ static uint64_t who_is(const struct sd_told *t, const struct sd_shot_frame *f)
 }
 
 /* The instruction by its place in the function: an entry for a code object may be that
- * of another one of the same text, elsewhere (process/code.h). */
+ * of another one of the same text, elsewhere (process/python/code.h). */
 static uint64_t place_of(const struct sd_shot_frame *f)
 {
     return f->code ? f->instr - f->code->bytecode : f->instr;
 }
 
-static int32_t line_of(const struct sd_told *t, const struct sd_shot_frame *f)
+static int32_t line_of(const struct sd_thread_sample *t, const struct sd_shot_frame *f)
 {
     int32_t line = f->code ? sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr)
                            : (int32_t)f->native->line;
@@ -118,7 +119,8 @@ static int32_t line_of(const struct sd_told *t, const struct sd_shot_frame *f)
 }
 
 /* Frames at the outer end that need not be compared. */
-static size_t n_known(const struct sd_scribe_memo *m, const struct sd_told *t, size_t n)
+static size_t n_known(const struct sd_scribe_memo *m, const struct sd_thread_sample *t,
+                      size_t n)
 {
     size_t known = t->n_same < m->n ? t->n_same : m->n;
 
@@ -127,7 +129,7 @@ static size_t n_known(const struct sd_scribe_memo *m, const struct sd_told *t, s
 
 /* The node of the innermost frame. */
 static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
-                        const struct sd_told *t)
+                        const struct sd_thread_sample *t)
 {
     size_t n = t->n_frames < N_DEPTH_MAX ? t->n_frames : N_DEPTH_MAX, d;
     bool is_cut = n < t->n_frames || t->is_cut;
@@ -154,6 +156,7 @@ static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
         node = step->node;
     }
     m->n = is_cut ? 0 : d;
+    sd_assert(m->n <= m->cap);
     return d == n ? node : 0;
 }
 
@@ -241,6 +244,7 @@ static int define_node(struct sd_scribe *s, struct sd_log *l, uint32_t node)
             return SD_EFULL;
         if (sd_log_chunk(l) == chunk) {
             uint32_t site = define_site(l, x);
+            sd_assert(x->parent == 0 || s->nodes[x->parent].chunk == chunk);
 
             x->id = sd_log_define_stack(l, x->parent ? s->nodes[x->parent].id : 0, site,
                                         (uint32_t)x->line);
@@ -253,51 +257,20 @@ static int define_node(struct sd_scribe *s, struct sd_log *l, uint32_t node)
     return rc;
 }
 
-static uint64_t process_key(const struct sd_tree_member *m)
-{
-    const uint64_t id[2] = { (uint64_t)m->pid, m->start_ticks };
-    const char *command = m->command ? m->command : "";
-
-    return sd_hash(
-        m->name, strlen(m->name),
-        sd_hash(command, strlen(command), sd_hash(id, sizeof id, 0x70726f63u)));
-}
-
-static uint32_t define_process(struct sd_log *l, const struct sd_tree *t, size_t at)
-{
-    size_t unknown[ANCESTORS_MAX];
-    uint32_t id = 0;
-    int n = 0;
-
-    for (; at != SIZE_MAX && n < ANCESTORS_MAX; at = t->members[at].parent) {
-        id = sd_log_known(l, process_key(&t->members[at]));
-        if (id)
-            break;
-        unknown[n++] = at;
-    }
-    while (n > 0) {
-        const struct sd_tree_member *m = &t->members[unknown[--n]];
-
-        id = sd_log_define_process(l, process_key(m), id, (uint64_t)m->pid,
-                                   m->start_ticks, define_text(l, m->name),
-                                   define_text(l, m->command ? m->command : ""));
-    }
-    return id;
-}
-
 static uint32_t define_thread(const struct sd_scribe *s, struct sd_log *l,
                               const struct sd_scribe_memo *m)
 {
+    sd_assert(m->member < s->tree->n);
     /* With its process as that is called now: it has another name after an exec. */
     const uint64_t who[4] = { m->member, (uint64_t)m->tid, m->start_ticks,
-                              process_key(&s->tree->members[m->member]) };
+                              sd_tree_track_key(&s->tree->members[m->member]) };
     uint64_t key =
         sd_hash(m->name, strlen(m->name), sd_hash(who, sizeof who, 0x746872u));
     uint32_t id = sd_log_known(l, key), process;
 
     if (id)
         return id;
-    process = define_process(l, s->tree, m->member);
+    process = sd_tree_track(l, s->tree, m->member);
     return sd_log_define_track(l, key, SD_TRACK_THREAD, process, (uint64_t)m->tid,
                                m->start_ticks, define_text(l, m->name));
 }
@@ -322,6 +295,8 @@ static void put_sample(const struct sd_scribe *s, struct sd_log *l,
     struct sd_rec_sample *e = sd_log_put(
         l, SD_REC_SAMPLE, sizeof *e + SD_SAMPLE_N_METRICS * sizeof e->values[0]);
 
+    sd_assert(s->nodes[m->node].chunk == sd_log_chunk(l));
+    _Static_assert(SD_SAMPLE_METRIC_CPU < SD_SAMPLE_N_METRICS, "each has its place");
     e->track = track;
     e->stack = s->nodes[m->node].id;
     e->shape = (uint16_t)shape;
@@ -332,27 +307,11 @@ static void put_sample(const struct sd_scribe *s, struct sd_log *l,
     e->values[SD_SAMPLE_METRIC_CPU] = (int64_t)m->cpu_ns;
 }
 
-/* For a thread of this process, and the processes that it comes from. */
-static size_t tracks_room(const struct sd_tree *t, size_t member)
-{
-    size_t room = TRACK_ROOM;
-    int n = 0;
-
-    for (; member != SIZE_MAX && n < ANCESTORS_MAX;
-         member = t->members[member].parent) {
-        const char *command = t->members[member].command;
-
-        room += TRACK_ROOM + (command ? SD_ROOM_STRING(strlen(command)) : 0);
-        n++;
-    }
-    return room;
-}
-
 static bool write_sample(struct sd_scribe *s, struct sd_log *l,
                          const struct sd_scribe_memo *m)
 {
     const size_t room = sizeof(struct sd_rec_sample) + 64 + SD_ROOM_SHAPE +
-                        tracks_room(s->tree, m->member);
+                        THREAD_ROOM + sd_tree_track_room(s->tree, m->member);
     int i;
 
     for (i = 0; i < N_TRIES; i++) {
@@ -401,11 +360,13 @@ static struct sd_scribe_memo *new_memo(struct sd_scribe *s)
         m->prev->next = m->next->prev = m;
     }
     s->memos = m;
+    sd_assert(m->prev->next == m && m->next->prev == m);
     return m;
 }
 
 static void free_memo(struct sd_scribe *s, struct sd_scribe_memo *m)
 {
+    sd_assert(m->prev->next == m && m->next->prev == m);
     if (s->memos == m)
         s->memos = m->next == m ? NULL : m->next;
     m->prev->next = m->next;
@@ -431,7 +392,8 @@ static void begin_again(struct sd_scribe *s)
     s->n_nodes = 1;
 }
 
-static struct sd_scribe_memo *memo_of(struct sd_scribe *s, const struct sd_told *t)
+static struct sd_scribe_memo *memo_of(struct sd_scribe *s,
+                                      const struct sd_thread_sample *t)
 {
     struct sd_scribe_memo *m = *t->of_thread;
 
@@ -450,7 +412,7 @@ static struct sd_scribe_memo *memo_of(struct sd_scribe *s, const struct sd_told 
 }
 
 /* Whether the sample can be added to what waits to be written. */
-static bool is_more_of(const struct sd_scribe_memo *m, const struct sd_told *t,
+static bool is_more_of(const struct sd_scribe_memo *m, const struct sd_thread_sample *t,
                        uint32_t node)
 {
     bool is_idle = (t->flags & SD_SAMPLE_IDLE) != 0;
@@ -459,7 +421,7 @@ static bool is_more_of(const struct sd_scribe_memo *m, const struct sd_told *t,
            t->time_ns - m->since_ns <= (is_idle ? IDLE_NS : RUN_NS);
 }
 
-static void hear(void *of, const struct sd_told *t)
+static void hear(void *of, const struct sd_thread_sample *t)
 {
     struct sd_scribe *s = of;
     struct sd_scribe_memo *m = memo_of(s, t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_SCRIBE_H
 #define SD_COLLECT_SAMPLE_SCRIBE_H
-/* scribe: writes what a sampler tells into the capture.
+/* scribe: writes samples into the capture.
  *
  * Stacks are a tree: each different (caller, function, line) is a node, known to the
  * capture by an id that is good for one chunk.  A sample is then a few numbers.  Most

@@ -89,21 +89,21 @@ static struct captured *finish(struct setting *s)
 static void tell(struct setting *s, unsigned flags, const unsigned (*frames)[2],
                  size_t n)
 {
-    struct sd_told t = { .time_ns = s->now_ns += s->step_ns,
-                         .pid = getpid(),
-                         .tid = 77,
-                         .thread_start_ticks = 5,
-                         .name = "worker",
-                         .flags = flags,
-                         .n_same = s->n_same,
-                         .wall_ns = s->step_ns,
-                         .cpu_ns = 10,
-                         .frames = s->frames,
-                         .n_frames = n,
-                         .codes = &s->codes,
-                         .serial = 1,
-                         .rt = &s->rt,
-                         .of_thread = &s->of_thread };
+    struct sd_thread_sample t = { .time_ns = s->now_ns += s->step_ns,
+                                  .pid = getpid(),
+                                  .tid = 77,
+                                  .thread_start_ticks = 5,
+                                  .name = "worker",
+                                  .flags = flags,
+                                  .n_same = s->n_same,
+                                  .wall_ns = s->step_ns,
+                                  .cpu_ns = 10,
+                                  .frames = s->frames,
+                                  .n_frames = n,
+                                  .codes = &s->codes,
+                                  .serial = 1,
+                                  .rt = &s->rt,
+                                  .of_thread = &s->of_thread };
     size_t i;
 
     for (i = 0; i < n; i++)

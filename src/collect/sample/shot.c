@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/sample/shot.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -134,6 +135,7 @@ static enum sd_shot_result salvage(struct sd_shot *s, size_t n_cut)
     if (n_cut >= s->n_frames)
         return SD_SHOT_TORN;
     s->n_frames -= n_cut;
+    sd_assert(s->n_frames > 0);
     memmove(s->frames, s->frames + n_cut, s->n_frames * sizeof *s->frames);
     return SD_SHOT_PARTIAL;
 }
@@ -323,6 +325,7 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
 void sd_shot_came(struct sd_shot *s, uint64_t began_ns, uint64_t ended_ns,
                   size_t n_ranges, size_t n_bytes)
 {
+    sd_assert_slow(ended_ns >= began_ns);
     s->came_ns = ended_ns;
     s->took_ns = ended_ns - began_ns;
     if (s->n_looks > 1) { /* each has its own proof: the pauses between need none */
@@ -407,6 +410,7 @@ static int read_planned(struct sd_shot *s, const struct sd_remote *r)
         at += to.iov_len;
         i += n;
     }
+    sd_assert_slow(at <= s->n_copy);
     sd_shot_came(s, began_ns, sd_clock_ns(), s->n_from, s->n_copy);
     return 0;
 }

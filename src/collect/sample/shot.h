@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_SHOT_H
 #define SD_COLLECT_SAMPLE_SHOT_H
-/* shot: the Python stack of one running thread, taken by one system call and proved.
+/* shot: reads the Python stack of a running thread with one system call, and proves
+ * that it is consistent.
  *
  * Where things were last time is where they most likely are now.  So all of it is asked
  * for at once: the chunks that hold the frames, frames that lie elsewhere (generators,
@@ -44,8 +45,8 @@
 
 #include "process/python/code.h"
 #include "process/python/python_threads.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
+#include "process/remote.h"
 
 enum {
     SD_STACK_MAX = 65535

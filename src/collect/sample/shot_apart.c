@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack that is read while its thread runs on another CPU, to which we may not go.
+/* shot_apart: reads a stack while its thread runs on another CPU, to which we may not
+ * go.
  *
  * Copying frames that are objects takes microseconds, in which a short loop can come
  * round: seen twice in the same place, a frame may have called another function in

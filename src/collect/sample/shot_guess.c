@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a shot asks for: everything where it was last time. */
+/* shot_guess: chooses what a shot reads: everything where it was last time. */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/sample/shot_parts.h"
@@ -15,6 +16,8 @@ enum {
     AROUND_LOOKS = 512, /* as SD_SHOT_AROUND, above the top, where looks are many */
 };
 
+_Static_assert((PAGE & (PAGE - 1)) == 0, "rounded up by a mask");
+
 static uint64_t page_up(uint64_t at) { return (at + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
 
 /* --- Learning where things are */
@@ -25,6 +28,7 @@ static int add_chunk(struct sd_shot *s, uint64_t address, uint64_t n_bytes,
     struct sd_shot_chunk *chunks =
         sd_grow_array(s->chunks, &s->cap_chunks, s->n_chunks + 1, sizeof *chunks);
 
+    sd_assert(n_used <= n_bytes);
     if (!chunks)
         return SD_ENOMEM;
     s->chunks = chunks;
@@ -158,6 +162,7 @@ static int want_spots(struct sd_shot *s, const struct sd_layout *l, size_t n,
         if (!is_again || !s->spots.items[i].is_mark)
             order[m++] = (uint32_t)i;
     }
+    sd_assert(m <= n && n <= s->spots.n);
     if (m > 1)
         qsort_r(order, m, sizeof *order, compare_spots, &by);
     for (i = 0; rc == 0 && i < m;) {
@@ -192,6 +197,7 @@ static int want_again(struct sd_shot *s, const struct sd_layout *l)
         if (s->again_to > newest->address + newest->n_used)
             s->again_to = newest->address + newest->n_used;
         s->again_from = s->top > low + SD_SHOT_AROUND ? s->top - SD_SHOT_AROUND : low;
+        sd_assert_slow(s->again_from >= newest->address);
         rc = want(s, s->again_from, s->again_to - s->again_from, &s->again_at);
         s->earlier_at = newest->at + (s->again_from - newest->address);
     }
@@ -219,6 +225,7 @@ static int want_more_looks(struct sd_shot *s, size_t first)
     uint32_t look;
     int rc = 0;
 
+    sd_assert(first < end && s->thread_at <= s->n_copy);
     s->n_look = s->n_copy - s->thread_at;
     for (look = 1; look < s->n_looks; look++)
         for (i = first; rc == 0 && i < end; i++)

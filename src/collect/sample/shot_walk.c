@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chain of frames in what a shot has brought. */
+/* shot_walk: follows the chain of frames in what a shot has read. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/sample/shot_parts.h"

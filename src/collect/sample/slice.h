@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_SLICE_H
 #define SD_COLLECT_SAMPLE_SLICE_H
-/* slice: a thread that works for microseconds and must not be late asks for it.
+/* slice: asks the kernel for short time slices, for a thread that works for
+ * microseconds and must not be late.
  *
  * From Linux 6.12 on a thread may say how long it wants to run at a time.  The shorter
  * that is, the sooner it is given a CPU that others use, too; its share of the CPU

@@ -34,7 +34,7 @@ thread_new(struct sd_target *t, const struct sd_python_thread *who, uint64_t now
     x->is_scattered = t->rt.layout.frames_style == SD_FRAMES_OBJECTS;
     sd_shot_init(&x->shot, who);
     sd_pulse_init(&x->pulse, t->pid, who->tid, t->n_threads < N_KEPT);
-    sd_followed_init(&x->followed);
+    sd_thread_place_init(&x->followed);
     x->told_ns = t->last_round_ns ? t->last_round_ns : now_ns;
     if (who->tid && sd_thread_stat(t->pid, who->tid, &st) == 0) {
         x->start_ticks = st.start_ticks;
@@ -52,7 +52,7 @@ static void thread_free(struct sd_target_thread *x, const struct sd_listener *li
     sd_shot_release(&x->shot);
     sd_native_stack_release(&x->native);
     sd_pulse_close(&x->pulse);
-    sd_followed_close(&x->followed);
+    sd_thread_place_close(&x->followed);
     sd_free(x);
 }
 
@@ -405,17 +405,23 @@ int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
     return 0;
 }
 
-/* A reason is kept once; a process without Python is no reason for words. */
+/* A reason is said once; a process without Python is no reason for words.  What cannot
+ * be understood may be a library that is being loaded, so it must be found twice. */
 static void note_refusal(struct sd_target *t, int rc)
 {
     const char *why = sd_fail_text();
 
-    if (rc == SD_EABSENT || rc == SD_EGONE || rc == SD_ETORN ||
-        (t->refusal && strcmp(t->refusal, why) == 0))
+    if (rc == SD_EABSENT || rc == SD_EGONE || rc == SD_ETORN)
         return;
+    if (t->refusal && strcmp(t->refusal, why) == 0) {
+        t->has_new_refusal |= t->is_refused_once;
+        t->is_refused_once = false;
+        return;
+    }
     sd_free(t->refusal);
     t->refusal = sd_strdup(why);
-    t->has_new_refusal = t->refusal != NULL;
+    t->is_refused_once = t->refusal && rc == SD_EFORMAT;
+    t->has_new_refusal = t->refusal && rc != SD_EFORMAT;
 }
 
 /* One that has ended and is not waited for yet has no other threads.  (Its first thread

@@ -33,7 +33,7 @@ struct sd_target_thread {
     bool is_scattered; /* each frame of it is an object of its own */
     struct sd_shot shot;
     struct sd_pulse pulse;
-    struct sd_followed followed;
+    struct sd_thread_place followed;
     struct sd_pause pause;
     struct sd_native_stack native; /* options.native: what is told, of the last read */
     bool is_followed;
@@ -107,6 +107,7 @@ struct sd_target {
     uint64_t alive_ns; /* when it was last seen to be the same process */
     char *refusal;     /* owned; why it cannot be sampled, once that is known */
     bool has_new_refusal;
+    bool is_refused_once; /* it was found a single time, and is not said yet */
 };
 
 /* What a round needs of the sampler. */
@@ -156,6 +157,8 @@ void sd_target_read_outside(struct sd_target *t, struct sd_round *round);
 void sd_target_gather_torn(struct sd_target *t, struct sd_round *round,
                            struct sd_target_visits *to);
 void sd_target_tell(struct sd_target *t, struct sd_round *round);
+/* The time until now is not a sample's. */
+void sd_target_skip_time(struct sd_target *t, uint64_t now_ns);
 
 /* The rest is for target_round.c.  Forgets what was known of a Python; or that the
  * process has ended. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Many threads read by one system call, and the GILs with them. */
+/* target_batch: reads many threads, and the GILs, with one system call. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "collect/sample/target_parts.h"
 
@@ -10,6 +11,9 @@ enum {
     N_BATCH = 256,  /* ranges of one system call: more take too long to trust */
     N_GILS = 16,    /* interpreters whose GIL is read in a round */
 };
+
+_Static_assert(N_BATCH + N_GILS <= SD_REMOTE_RANGES && N_BATCHED + N_GILS <= N_BATCH,
+               "one system call takes them, and the GILs leave room for a thread");
 
 /* --- The GIL */
 
@@ -32,6 +36,7 @@ static void judge_gil(struct sd_target_interpreter *x)
     int32_t locked = 1;
 
     gil_range(&x->gil, &from, &to);
+    sd_assert(to - from <= sizeof x->words && x->gil.holder_at >= from);
     memcpy(&x->holder, words + (x->gil.holder_at - from), sizeof x->holder);
     if (x->gil.locked_at)
         memcpy(&locked, words + (x->gil.locked_at - from), sizeof locked);
@@ -97,6 +102,7 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
     x->shot.n_calls = x->shot.n_torn = x->shot.n_stale = 0;
     if (sd_shot_plan(&x->shot, &of) < 0 || x->shot.n_from > N_BATCHED)
         return false;
+    sd_assert(b->n_from + x->shot.n_from <= N_BATCH);
     b->to[b->n_to++] = (struct iovec){ x->shot.copy, x->shot.n_copy };
     memcpy(b->from + b->n_from, x->shot.from, x->shot.n_from * sizeof *b->from);
     b->n_from += x->shot.n_from;
@@ -200,6 +206,7 @@ static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
     uint64_t began_ns = sd_clock_ns(), ended_ns;
     ssize_t got = sd_remote_readv_some(&t->remote, b->to, b->n_to, b->from, b->n_from);
 
+    sd_assert(n_gils <= b->n_to && b->n_to <= b->n_from);
     ended_ns = sd_clock_ns();
     round->counts->calls++;
     if (n_gils)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A look at one thread with its native functions. */
+/* target_native: looks at one thread with its native functions. */
 #include "base/clock.h"
 #include "collect/sample/target.h"
 

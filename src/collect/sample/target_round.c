@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A round: one look at each thread of a target. */
+/* target_round: looks once at each thread of a target. */
 #include <sched.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static bool is_rate_followed(const struct sd_round *round)
 static void look_at(struct sd_target *t, struct sd_target_thread *x,
                     struct sd_round *round)
 {
-    uint64_t ran_ns;
+    struct sd_pulse_counters since;
 
     sd_pause_try_end(&x->pause, x->who.tid);
     x->is_read = x->was_torn = x->is_batched = x->is_visited = false;
@@ -57,14 +57,16 @@ static void look_at(struct sd_target *t, struct sd_target_thread *x,
         x->is_followed = false; /* what it does now may be calmer */
     x->result = SD_SHOT_STALE;  /* not settled */
     x->state =
-        x->who.tid ? sd_pulse_look(&x->pulse, round->now_ns, &ran_ns) : SD_PULSE_RUNS;
+        x->who.tid ? sd_pulse_look(&x->pulse, round->now_ns, &since) : SD_PULSE_RUNS;
     if (!x->who.tid || x->state == SD_PULSE_GONE)
         return;
     x->is_barred = x->is_scattered && !is_rate_followed(round) &&
                    x->state == SD_PULSE_RUNS &&
                    sd_follow_is_barred(round->follow, &x->followed, t->pid, x->who.tid,
                                        round->now_ns);
-    x->cpu_ns += ran_ns;
+    x->cpu_ns += since.run_ns;
+    round->counts->ran_ns += since.run_ns;
+    round->counts->queued_ns += since.queued_ns;
     if (x->pulse.is_kept && x->pulse.asked_ns == round->now_ns)
         t->alive_ns = round->now_ns; /* the file is of this thread and no other */
 }
@@ -542,28 +544,30 @@ static size_t n_same(const struct sd_target_thread *x, const struct sd_round *ro
 static void tell(struct sd_target *t, struct sd_target_thread *x,
                  struct sd_round *round)
 {
-    struct sd_told told = { .time_ns = round->now_ns,
-                            .pid = t->pid,
-                            .member = t->member,
-                            .tid = x->who.tid,
-                            .thread_start_ticks = x->start_ticks,
-                            .interpreter = x->who.interpreter_id,
-                            .name = x->name,
-                            .flags = flags_of(t, x),
-                            .is_same = !x->is_read && x->was_told,
-                            .n_same = n_same(x, round),
-                            .is_cut = x->shot.is_cut,
-                            .wall_ns = round->now_ns - x->told_ns,
-                            .cpu_ns = x->cpu_ns,
-                            .frames = x->native.n ? x->native.frames : x->shot.frames,
-                            .n_frames = x->native.n ? x->native.n : x->shot.n_frames,
-                            .codes = &t->codes,
-                            .serial = t->serial,
-                            .rt = &t->rt,
-                            .remote = &t->remote,
-                            .ident = x->who.ident,
-                            .state = x->who.state,
-                            .of_thread = &x->of_listener };
+    struct sd_thread_sample told = {
+        .time_ns = round->now_ns,
+        .pid = t->pid,
+        .member = t->member,
+        .tid = x->who.tid,
+        .thread_start_ticks = x->start_ticks,
+        .interpreter = x->who.interpreter_id,
+        .name = x->name,
+        .flags = flags_of(t, x),
+        .is_same = !x->is_read && x->was_told,
+        .n_same = n_same(x, round),
+        .is_cut = x->shot.is_cut,
+        .wall_ns = round->now_ns - x->told_ns,
+        .cpu_ns = x->cpu_ns,
+        .frames = x->native.n ? x->native.frames : x->shot.frames,
+        .n_frames = x->native.n ? x->native.n : x->shot.n_frames,
+        .codes = &t->codes,
+        .serial = t->serial,
+        .rt = &t->rt,
+        .remote = &t->remote,
+        .ident = x->who.ident,
+        .state = x->who.state,
+        .of_thread = &x->of_listener
+    };
 
     round->counts->samples++;
     round->counts->idle += (told.flags & SD_SAMPLE_IDLE) != 0;
@@ -789,4 +793,11 @@ void sd_target_tell(struct sd_target *t, struct sd_round *round)
         t->next_head_ns = t->next_list_ns = 0;
     else if (has_stranger(t))
         t->next_list_ns = 0;
+}
+
+void sd_target_skip_time(struct sd_target *t, uint64_t now_ns)
+{
+    t->last_round_ns = now_ns;
+    for (size_t i = 0; i < t->n_threads; i++)
+        t->threads[i]->told_ns = now_ns;
 }

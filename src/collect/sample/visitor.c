@@ -98,23 +98,26 @@ struct sd_visitor *sd_visitor_new(int cpu)
     return NULL;
 }
 
-void sd_visitor_free(struct sd_visitor *r, uint64_t *cpu_ns)
+uint64_t sd_visitor_cpu_ns(const struct sd_visitor *r)
 {
     struct timespec t;
     clockid_t clock;
 
+    if (!r || pthread_getcpuclockid(r->thread, &clock) != 0 ||
+        clock_gettime(clock, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void sd_visitor_free(struct sd_visitor *r)
+{
     if (!r)
         return;
-    if (cpu_ns && pthread_getcpuclockid(r->thread, &clock) == 0 &&
-        clock_gettime(clock, &t) == 0)
-        *cpu_ns += (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     atomic_store_explicit(&r->order, ENDS, memory_order_release);
     wake(&r->order);
     pthread_join(r->thread, NULL);
     sd_free(r);
 }
-
-int sd_visitor_cpu(const struct sd_visitor *r) { return r->cpu; }
 
 /* Without sleeping; on the visitor's own CPU that would keep it from working. */
 static bool sees_it_done(struct sd_visitor *r)

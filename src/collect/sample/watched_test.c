@@ -99,19 +99,19 @@ TEST(pulse_of_a_thread_that_waits_stands_still)
 {
     pid_t pid = start(false);
     struct sd_pulse p;
-    uint64_t ran;
+    struct sd_pulse_counters ran;
 
     wait_for_sleep(pid);
     sd_pulse_init(&p, pid, pid, true);
     CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) ==
           SD_PULSE_WAITS); /* the first look */
-    CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_STILL && ran == 0);
+    CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_STILL && ran.run_ns == 0);
     CHECK(sd_pulse_look(&p, sd_clock_ns() + 1000000000u, &ran) == SD_PULSE_STILL);
     kill(pid, SIGUSR1); /* it runs for a moment */
     while (atomic_load(&shared->n_signals) == 0)
         nap(1);
     wait_for_sleep(pid);
-    CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_WAITS && ran > 0);
+    CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_WAITS && ran.run_ns > 0);
     CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_STILL);
     end(pid);
     sd_pulse_close(&p);
@@ -121,19 +121,20 @@ TEST(pulse_of_a_thread_that_runs_never_stands_still)
 {
     pid_t pid = start(true);
     struct sd_pulse p;
-    uint64_t ran, sum = 0;
+    struct sd_pulse_counters ran;
+    uint64_t sum = 0;
     int i;
 
     wait_for_turns();
     sd_pulse_init(&p, pid, pid, false);
     for (i = 0; i < 200; i++) {
         CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_RUNS);
-        sum += ran;
+        sum += ran.run_ns;
     }
     wait_for_turns();
     nap(30);
     CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) == SD_PULSE_RUNS);
-    CHECK(sum + ran > 0);
+    CHECK(sum + ran.run_ns > 0);
     end(pid);
     sd_pulse_close(&p);
 }
@@ -142,7 +143,7 @@ TEST(pulse_of_a_thread_that_ended_is_gone)
 {
     pid_t pid = start(false);
     struct sd_pulse p, late;
-    uint64_t ran;
+    struct sd_pulse_counters ran;
 
     sd_pulse_init(&p, pid, pid, true);
     CHECK(sd_pulse_look(&p, sd_clock_ns(), &ran) != SD_PULSE_GONE);
@@ -150,7 +151,7 @@ TEST(pulse_of_a_thread_that_ended_is_gone)
     /* Later: a thread that ran is not asked about again for a quarter of a millisecond.
      */
     CHECK(sd_pulse_look(&p, sd_clock_ns() + 1000000000u, &ran) == SD_PULSE_GONE &&
-          ran == 0);
+          ran.run_ns == 0);
     sd_pulse_init(&late, pid, pid, true);
     CHECK(sd_pulse_look(&late, sd_clock_ns(), &ran) == SD_PULSE_GONE);
     sd_pulse_close(&p);
@@ -194,7 +195,7 @@ static void note_cpu(void *of) { *(int *)of = sched_getcpu(); }
 TEST(follow_works_where_the_thread_runs_and_leaves_us_where_we_may_be)
 {
     cpu_set_t before, there, after;
-    struct sd_followed of;
+    struct sd_thread_place of;
     struct sd_follow f;
     int cpu, seen;
     unsigned i;
@@ -208,7 +209,7 @@ TEST(follow_works_where_the_thread_runs_and_leaves_us_where_we_may_be)
     CHECK(sched_setaffinity(pid, sizeof there, &there) == 0);
     wait_for_turns();
     sd_follow_init(&f);
-    sd_followed_init(&of);
+    sd_thread_place_init(&of);
     for (i = 0; i < 3; i++) {
         seen = -1;
         CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), i > 0, note_cpu,
@@ -226,7 +227,7 @@ TEST(follow_works_where_the_thread_runs_and_leaves_us_where_we_may_be)
     end(pid);
     CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), true, note_cpu, &seen) ==
           SD_EGONE);
-    sd_followed_close(&of);
+    sd_thread_place_close(&of);
     sd_follow_end(&f);
 }
 

@@ -21,6 +21,10 @@ static const struct sd_option options[] = {
     { .name = NULL },
 };
 
+_Static_assert(sizeof sd_section_metrics / sizeof *sd_section_metrics ==
+                   SD_SECTION_N_METRICS + 1,
+               "and the end of the list");
+
 static int check(const struct sd_option_value *values)
 {
     unsigned measure;
@@ -41,7 +45,7 @@ const struct sd_collector_about sd_about_sections = {
         "who inside a section spent it: open smaller ones.  Memory, I/O and network "
         "are those of the whole process, network of its whole namespace: what other "
         "threads (and other processes of the namespace) do meanwhile counts too.  "
-        "Bytes of child processes count when they are waited for.  "
+        "Bytes of child processes count once the process has waited for them.  "
         "Memory-mapped files and send/recv on sockets are not in read and written.  "
         "While sections ask for peaks the program's own ru_maxrss and VmHWM read low, "
         "because the kernel's one mark is set back each time",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
+/* measure: parses which quantities a section measures. */
 #include <string.h>
 
 #include "base/error.h"
@@ -48,28 +48,4 @@ int sd_section_measure_parse(const char *list, unsigned *measure)
     } while (*list++);
     *measure = found;
     return 0;
-}
-
-/* "rss,sections:measure=time,memory;other=1,calls": the words of the value have commas
- * of their own, so it ends at the first that is none of them. */
-bool sd_section_measure_from_env(unsigned *measure)
-{
-    const char *with = secure_getenv("SONDE_WITH");
-    const char *at = with ? strstr(with, "sections:") : NULL;
-    unsigned found = 0;
-
-    at = at ? strstr(at, "measure=") : NULL;
-    if (!at)
-        return false;
-    at += strlen("measure=");
-    for (;;) {
-        size_t n = strcspn(at, ",+;:");
-
-        if (!add_word(at, n, &found) || (at[n] != ',' && at[n] != '+'))
-            break;
-        at += n + 1;
-    }
-    if (found)
-        *measure = found;
-    return found != 0;
 }

@@ -87,6 +87,7 @@ static uint32_t define_site(struct sd_log *l, const struct sd_section_name *name
     }
     while (n > 0)
         id = define_one(l, unknown[--n], id);
+    sd_assert(id != 0);
     return id;
 }
 
@@ -103,6 +104,7 @@ static uint64_t track_key(const struct sd_thread *t, uint64_t task)
 
 static uint64_t shape_mask(unsigned measure)
 {
+    _Static_assert(SD_SECTION_N_METRICS < 64, "a bit for each");
 #define BIT(id) ((uint64_t)1 << SD_SECTION_##id)
     static const struct {
         unsigned measure;
@@ -130,6 +132,7 @@ static uint64_t shape_mask(unsigned measure)
 /* Keys of shapes lie where no hash of ours is likely to. */
 static uint64_t shape_key(unsigned measure)
 {
+    sd_assert_slow((measure & ~0xffu) == 0); /* or two shapes would have one key */
     return 0x7368617065000000u | (measure & 0xffu);
 }
 
@@ -251,6 +254,7 @@ static struct sd_rec_open *put_open(struct sd_section *s, struct sd_log *l)
     if (!prepare(l, s->name, &s->thread, s->task, 0, sizeof *e, &ids))
         return NULL;
     e = sd_log_put(l, SD_REC_OPEN, sizeof *e);
+    sd_assert_slow(ids.shape == 0);
     e->site = ids.site;
     e->track = ids.track;
     e->pad = 0;
@@ -308,6 +312,7 @@ static void write_span(const struct sd_section *s, struct sd_log *l, bool raised
 
     if (!prepare(l, s->name, &s->thread, s->task, shaped, len, &ids))
         return;
+    sd_assert_slow(ids.shape <= UINT16_MAX && (ids.shape != 0) == (shaped != 0));
     e = sd_log_put(l, SD_REC_SPAN, len);
     e->site = ids.site;
     e->track = ids.track;
@@ -343,6 +348,7 @@ void sd_section_begin(struct sd_section *s, const struct sd_section_name *name,
     struct sd_log *l = sd_session_log();
     struct sd_rec_open *e = NULL;
 
+    sd_assert_slow(name);
     s->name = name;
     s->measure = measure;
     s->forks = sd_session_forks();

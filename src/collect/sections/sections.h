@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SECTIONS_H
 #define SD_COLLECT_SECTIONS_H
-/* sections: named, nested regions of a program, with what they cost.
+/* sections: measures named, nested regions of a program.
  *
  * The caller owns a struct sd_section from begin to end (on its stack, or in a
  * Python object) and reads the results from it; when a capture is joined, a copy goes
@@ -78,7 +78,6 @@ void sd_section_mark(const struct sd_section_name *name);
  * "process" too). SD_EUSAGE with a sentence that names the word and lists those there
  * are. */
 int sd_section_measure_parse(const char *words, unsigned *measure);
-/* What the run chose for this process (SONDE_WITH), where it chose; false: it did not.
- */
-bool sd_section_measure_from_env(unsigned *measure);
+/* hot: what the run chose (the option `measure`), or this, where it did not choose. */
+unsigned sd_section_measure_or(unsigned fallback);
 #endif

@@ -14,7 +14,9 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "capture/capture.h"
+#include "capture/log.h"
 #include "collect/captured_test.h"
+#include "collect/inside.h"
 #include "collect/own.h"
 
 #define MB (1 << 20)
@@ -172,17 +174,37 @@ TEST(section_measure_words)
     CHECK(sd_section_measure_parse("time,", &measure) == SD_EUSAGE);
 }
 
+extern const struct sd_inside sd_inside_sections;
+
+/* Starts sections as this text says, in a capture of its own. */
+static void start_with(const char *with)
+{
+    static const struct sd_inside *const all[] = { &sd_inside_sections, NULL };
+
+    setenv("SONDE_WITH", with, 1);
+    CHECK(sd_own_start(captured_path()) == 0);
+    sd_inside_start(all, NULL);
+    unsetenv("SONDE_WITH");
+}
+
+static void stop_all(void)
+{
+    sd_inside_stop();
+    CHECK(sd_own_stop(0) == 0);
+    captured_clean();
+}
+
 TEST(section_measure_chosen_by_the_run)
 {
-    unsigned measure = 0;
-
-    setenv("SONDE_WITH", "rss,sections:measure=time+peak;x=1,calls", 1);
-    CHECK(sd_section_measure_from_env(&measure));
-    CHECK(measure == (SD_MEASURE_TIME | SD_MEASURE_PEAK));
-    setenv("SONDE_WITH", "sections", 1);
-    CHECK(!sd_section_measure_from_env(&measure));
-    unsetenv("SONDE_WITH");
-    CHECK(!sd_section_measure_from_env(&measure));
+    start_with("rss,sections:measure=time+peak;x=1,calls");
+    CHECK(sd_section_measure_or(1) == (SD_MEASURE_TIME | SD_MEASURE_PEAK));
+    stop_all();
+    start_with("sections");
+    CHECK(sd_section_measure_or(SD_MEASURE_IO) == SD_MEASURE_IO);
+    stop_all();
+    start_with("");
+    CHECK(sd_section_measure_or(SD_MEASURE_IO) == SD_MEASURE_IO);
+    stop_all();
 }
 
 /* --- With a capture */
@@ -484,7 +506,7 @@ TEST(section_after_a_broken_assert_is_not_written_and_the_capture_says_why)
     if (pid == 0) {
         struct sd_section s;
 
-        sd_session_be_guest();
+        sd_session_be_guest(NULL);
         if (sd_own_start(path) < 0)
             _exit(1);
         sd_section_begin(&s, &n, SD_MEASURE_TIME, 0);
@@ -497,6 +519,40 @@ TEST(section_after_a_broken_assert_is_not_written_and_the_capture_says_why)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     c = captured_read(path);
     CHECK(captured_count(c, SD_REC_SPAN, "a") == 1);
+    CHECK(strstr(c->notes, "x.c:7: one == two"));
+    captured_free(c);
+    captured_clean();
+}
+
+TEST(section_after_an_assert_that_broke_within_an_event_tells_why)
+{
+    struct sd_section_name n = name_of(NULL, "a");
+    struct captured *c;
+    const char *path;
+    int status;
+    pid_t pid;
+
+    path = captured_path();
+    pid = fork();
+    if (pid == 0) {
+        struct sd_section s;
+        struct sd_log *l;
+
+        sd_session_be_guest(NULL);
+        if (sd_own_start(path) < 0)
+            _exit(1);
+        l = sd_session_log();
+        if (!l || !sd_log_room(l, 64))
+            _exit(2);
+        sd_assert_broken("x.c", 7, "one == two");
+        sd_log_commit(l, 0, 0);
+        sd_section_begin(&s, &n, SD_MEASURE_TIME, 0);
+        sd_section_end(&s, false);
+        _exit(sd_own_stop(0) < 0);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    c = captured_read(path);
+    CHECK(captured_count(c, SD_REC_SPAN, "a") == 0);
     CHECK(strstr(c->notes, "x.c:7: one == two"));
     captured_free(c);
     captured_clean();

@@ -33,6 +33,7 @@ void sd_store_init(struct sd_store *s, unsigned measure)
         for (unsigned f = groups[g].first; f <= groups[g].last; f++)
             s->at[f] = n++;
     }
+    sd_assert((size_t)n <= sizeof s->at);
     s->row_bytes = (uint32_t)(sizeof(struct sd_row) + (size_t)n * sizeof(int64_t));
 }
 
@@ -103,6 +104,7 @@ static char *join(struct sd_store *s, const struct sd_path_step *parent,
     uint32_t n_above = above ? above->n + 1 : 0;
     char *path = sd_arena_alloc(&s->arena, (size_t)n_above + n + 1);
 
+    sd_assert(!parent || parent->entry < s->n_entries);
     if (!path)
         return NULL;
     if (above) {
@@ -168,6 +170,7 @@ static unsigned segment_of(uint32_t at, uint32_t *within)
     unsigned k = 31u - (unsigned)__builtin_clz(q);
 
     *within = at - SD_STORE_FIRST * ((1u << k) - 1);
+    sd_assert_slow(*within < (uint32_t)SD_STORE_FIRST << k);
     return k;
 }
 
@@ -177,6 +180,7 @@ struct sd_row *sd_store_row(const struct sd_store *s, uint32_t at)
     unsigned k = segment_of(at, &within);
 
     sd_assert(at < s->n_rows);
+    sd_assert_slow(s->segments[k]);
     return (struct sd_row *)(void *)(s->segments[k] + (size_t)within * s->row_bytes);
 }
 
@@ -188,6 +192,7 @@ int sd_store_open(struct sd_store *s, uint32_t entry, enum sd_kind kind,
     unsigned k = segment_of(s->n_rows, &within);
     struct sd_row *row;
 
+    sd_assert(entry < s->n_entries);
     if (k >= SD_STORE_SEGMENTS)
         return sd_no_memory();
     if (!s->segments[k])
@@ -213,12 +218,14 @@ int sd_store_open(struct sd_store *s, uint32_t entry, enum sd_kind kind,
 int64_t sd_store_get(const struct sd_store *s, const struct sd_row *row,
                      enum sd_field field)
 {
+    sd_assert_slow(field < sizeof s->at);
     return s->at[field] < 0 ? SD_VALUE_NONE : row->values[s->at[field]];
 }
 
 void sd_store_set(const struct sd_store *s, struct sd_row *row, enum sd_field field,
                   int64_t value)
 {
+    sd_assert_slow(field < sizeof s->at);
     if (s->at[field] >= 0)
         row->values[s->at[field]] = value;
 }

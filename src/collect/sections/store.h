@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SECTIONS_STORE_H
 #define SD_COLLECT_SECTIONS_STORE_H
-/* store: the sections that one Profiler has measured, kept in memory.
+/* store: keeps the sections that one Profiler has measured in memory.
  *
  * One row per interval, in the order in which they began, repeats included; as
  * integers, in columns only for what was asked to be measured.  Rows never move: they

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/rss/allowance.h"
+#include "collect/shared/allowance.h"
 
 #include "base/test.h"
 
@@ -15,7 +15,7 @@ struct readings {
 static void begin(struct readings *r)
 {
     *r = (struct readings){ .now_ns = 5 };
-    sd_allowance_begin(&r->allowance, r->now_ns, r->spent_ns);
+    sd_allowance_begin(&r->allowance, 200, 5 * MS, r->now_ns, r->spent_ns);
 }
 
 static void read_for(struct readings *r, uint64_t ns, uint64_t cost_ns)
@@ -82,4 +82,47 @@ TEST(allowance_spares_no_more_than_some_milliseconds)
     r.n = r.n_put_off = 0;
     read_for(&r, 10000u * MS, 300000);
     CHECK(r.n_put_off > 100);
+}
+
+/* Looks of that cost at that period, made longer as the allowance says. */
+static void look_for(struct readings *r, uint64_t ns, uint64_t cost_ns)
+{
+    uint64_t end_ns = r->now_ns + ns;
+
+    for (r->n = 0; r->now_ns < end_ns; r->n++) {
+        r->spent_ns += cost_ns;
+        r->now_ns +=
+            sd_allowance_period_ns(&r->allowance, 5 * MS, r->now_ns, r->spent_ns);
+    }
+}
+
+TEST(allowance_leaves_the_period_of_cheap_looks)
+{
+    struct readings r;
+
+    begin(&r);
+    look_for(&r, 10000u * MS, 20000);
+    CHECK(r.n == 2000);
+}
+
+TEST(allowance_makes_the_period_of_dear_looks_longer_until_they_cost_the_share)
+{
+    struct readings r;
+
+    begin(&r);
+    look_for(&r, 20000u * MS, 125000); /* 25 ms for each would be a two-hundredth */
+    look_for(&r, 60000u * MS, 125000);
+    CHECK(r.n > 2350 && r.n < 2450);
+}
+
+TEST(allowance_makes_a_period_twenty_times_as_long_at_most)
+{
+    struct readings r;
+
+    begin(&r);
+    r.spent_ns += 800 * MS;
+    CHECK(sd_allowance_period_ns(&r.allowance, 5 * MS, r.now_ns, r.spent_ns) ==
+          100 * MS);
+    r.now_ns += 19u * 200 * MS;
+    CHECK(sd_allowance_period_ns(&r.allowance, 5 * MS, r.now_ns, r.spent_ns) == 5 * MS);
 }

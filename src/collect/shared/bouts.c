@@ -22,6 +22,11 @@ enum {
 #define STEADY 1.2 /* slowest by quickest loop of a bout that kept its speed */
 #define ALIKE 1.12 /* by how much two speeds differ that are taken for the same */
 
+_Static_assert((int)FEW_BOUTS <= (int)GOOD_BOUTS &&
+                   (int)GOOD_BOUTS <= (int)FIRST_BOUTS &&
+                   (int)FIRST_BOUTS <= (int)SD_BOUTS_KEPT,
+               "as many as are asked for are kept");
+
 /* The loop of speed.h, in ticks; 0: it was never read. */
 static struct {
     double quickest;     /* of all */
@@ -95,6 +100,7 @@ static double loop_of(const struct sd_pace_looks *l, uint64_t ticks, double *err
 {
     double mean = l->sum / l->n, least;
 
+    sd_assert(l->n > 0 && l->least <= l->most);
     if (ticks >> SHORT_BITS) {
         *error = (l->most - l->least) / 2 / sqrt(l->n / 2.0);
         return mean;
@@ -104,14 +110,14 @@ static double loop_of(const struct sd_pace_looks *l, uint64_t ticks, double *err
     return least;
 }
 
-double sd_pace_start(struct sd_pace *p)
+double sd_pace_start(struct sd_session_pace *p)
 {
     p->loop = read_loop();
     p->since = now();
     return p->weight > 0 ? p->sum / p->weight : p->loop;
 }
 
-double sd_pace_stop(struct sd_pace *p, const struct sd_pace_looks *between)
+double sd_pace_stop(struct sd_session_pace *p, const struct sd_pace_looks *between)
 {
     uint64_t ticks = now() - p->since;
     struct sd_pace_looks looks = { 0 };
@@ -130,7 +136,7 @@ double sd_pace_stop(struct sd_pace *p, const struct sd_pace_looks *between)
     return p->sum / p->weight;
 }
 
-double sd_pace_error(const struct sd_pace *p)
+double sd_pace_error(const struct sd_session_pace *p)
 {
     return p->sum > 0 ? p->error / p->sum : 0;
 }
@@ -166,6 +172,7 @@ double sd_bout_end(struct sd_bout *bout)
 {
     sd_bout_look(bout);
     bout->loop = is_steady(bout) ? bout->quickest : bout->slowest;
+    sd_assert(bout->quickest <= bout->slowest);
     return bout->loop;
 }
 
@@ -239,6 +246,7 @@ static bool gather(const struct sd_bouts *b, int cost, double loop, enum goodnes
 {
     double plain[SD_BOUTS_KEPT];
 
+    sd_assert(cost >= 0 && cost < SD_BOUT_COSTS);
     out->n = 0;
     for (unsigned i = 0; i < n_kept(b); i++)
         if (goodness(&b->bouts[i], loop) >= least) {
@@ -277,5 +285,6 @@ double sd_bouts_error(const struct sd_bouts *b, int cost, double loop)
     find(b, cost, loop, &f);
     if (f.n == 0 || f.costs[f.at] <= 0)
         return 0;
+    sd_assert(f.n <= SD_BOUTS_KEPT && f.costs[0] <= f.costs[f.n - 1]);
     return (f.costs[f.n - 1 - f.n / 4] - f.costs[f.n / 4]) / 2 / f.costs[f.at];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_BOUTS_H
-#define SD_CALLS_BOUTS_H
-/* bouts: what is done again and again to know what something costs here.
+#ifndef SD_COLLECT_SHARED_BOUTS_H
+#define SD_COLLECT_SHARED_BOUTS_H
+/* bouts: repeats a measurement to learn what something costs on this machine.
  *
  * On a shared machine everything may go at half the speed in this moment, and not in
  * the next: the other half of the core is busy, or is not.  So a small loop (speed.h)
@@ -21,8 +21,8 @@
  * How fast a session ran is told by the same loop, timed when it begins and ends and
  * now and then between (sd_pace_look).
  *
- * calibrate.c of calls and of lines say what a bout is.  The interpreter's lock guards
- * what is here. */
+ * call_calibration.c and line_calibration.c say what a bout is.  The interpreter's lock
+ * guards what is here. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,7 +73,7 @@ void sd_pace_look(struct sd_pace_looks *l);
 void sd_pace_looks_add(struct sd_pace_looks *to, const struct sd_pace_looks *more);
 
 /* How fast it went while a session ran.  All zero is a fresh one. */
-struct sd_pace {
+struct sd_session_pace {
     uint64_t since; /* ticks of the reading at its start; 0: none */
     double loop;    /* ticks of the loop then */
     double sum, weight;
@@ -81,10 +81,10 @@ struct sd_pace {
 };
 /* The session starts, and stops: each gives the ticks of the loop that its costs are to
  * be told by.  `between`: what was read since the start, or NULL. */
-double sd_pace_start(struct sd_pace *p);
-double sd_pace_stop(struct sd_pace *p, const struct sd_pace_looks *between);
+double sd_pace_start(struct sd_session_pace *p);
+double sd_pace_stop(struct sd_session_pace *p, const struct sd_pace_looks *between);
 /* The relative error of these ticks. */
-double sd_pace_error(const struct sd_pace *p);
+double sd_pace_error(const struct sd_session_pace *p);
 
 /* For tests: a machine whose speed the test sets, instead of the processor.  NULL: the
  * processor again. */

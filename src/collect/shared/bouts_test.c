@@ -43,7 +43,7 @@ static double run(double ticks)
 /* In which parts of a bout the core is slow. */
 enum slow_parts { NONE = 0, PLAIN_CALLS = 1, TRACED_CALLS = 2, ENDS = 4, WHOLE = 7 };
 
-/* Calls without and with tracing, as calibrate.c does it. */
+/* Calls without and with tracing, as call_calibration.c does it. */
 static void add(struct sd_bouts *b, enum slow_parts slow)
 {
     struct sd_bout *bout;
@@ -96,7 +96,7 @@ TEST(a_core_that_was_slow_in_all_bouts_is_asked_again_when_it_is_quick)
     CHECK(sd_bouts_have_enough(&b, 6, true));
     CHECK(!sd_bouts_are_due(&b, b.last + (1u << 25)));
     core.is_slow = false;
-    CHECK(sd_pace_start(&(struct sd_pace){ 0 }) == LOOP);
+    CHECK(sd_pace_start(&(struct sd_session_pace){ 0 }) == LOOP);
     CHECK(sd_bouts_are_due(&b, b.last + (1u << 25)));
     for (int i = 0; i < 4; i++)
         add(&b, NONE);
@@ -130,14 +130,14 @@ TEST(bouts_that_all_saw_a_change_give_a_low_one)
 /* Slow at both ends, and looked at between. */
 TEST(a_session_goes_at_the_pace_that_its_calls_saw)
 {
-    struct sd_pace p = { 0 };
+    struct sd_session_pace p = { 0 };
     struct sd_pace_looks first = { 0 }, second = { 0 };
     struct sd_bouts b;
 
     begin(&b);
     sd_pace_start(&p); /* a quick one, long ago */
     sd_pace_stop(&p, NULL);
-    p = (struct sd_pace){ 0 };
+    p = (struct sd_session_pace){ 0 };
     core.ticks += UINT64_C(1) << 33;
     core.is_slow = true;
     CHECK(sd_pace_start(&p) == 1.4 * LOOP && sd_pace_error(&p) == 0);
@@ -157,12 +157,12 @@ TEST(a_session_goes_at_the_pace_that_its_calls_saw)
 /* It is told by the quickest of the last moments, and that this may be too little. */
 TEST(a_short_session_goes_at_the_quickest_pace)
 {
-    struct sd_pace p = { 0 };
+    struct sd_session_pace p = { 0 };
     struct sd_bouts b;
 
     begin(&b);
     sd_pace_start(&p);
-    p = (struct sd_pace){ 0 };
+    p = (struct sd_session_pace){ 0 };
     core.is_slow = true;
     sd_pace_start(&p);
     run(CALLS);

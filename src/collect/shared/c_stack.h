@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_COLLECT_C_STACK_H
-#define SD_COLLECT_C_STACK_H
-/* c_stack: how much of this thread's C stack is left.
+#ifndef SD_COLLECT_SHARED_C_STACK_H
+#define SD_COLLECT_SHARED_C_STACK_H
+/* c_stack: says how much of this thread's C stack is left.
  *
  * A hook on the evaluation of frames makes Python's recursion go through the C stack
  * where it did not (3.11), and a program may recurse deeper than that goes.  Whoever

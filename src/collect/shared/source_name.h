@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_COLLECT_SOURCE_NAME_H
-#define SD_COLLECT_SOURCE_NAME_H
-/* source_name: the file that code is from, by a name that holds everywhere.
+#ifndef SD_COLLECT_SHARED_SOURCE_NAME_H
+#define SD_COLLECT_SHARED_SOURCE_NAME_H
+/* source_name: makes the file name of a code object absolute.
  *
  * Before 3.9 the interpreter keeps the name of a script as it was typed.  Who reads a
  * capture is elsewhere, and who names a file by its whole path means that script, too:

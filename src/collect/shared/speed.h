@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_COLLECT_CALLS_SPEED_H
-#define SD_COLLECT_CALLS_SPEED_H
-/* speed: how fast the machine goes just now.
+#ifndef SD_COLLECT_SHARED_SPEED_H
+#define SD_COLLECT_SHARED_SPEED_H
+/* speed: measures how fast the machine is just now.
  *
  * A processor that is shared runs the same code at full speed now and at half of it
  * then: the other half of its core is busy, its caches are another's.  What was

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "collect/shared/ticks.h"
 
@@ -19,6 +20,8 @@ enum {
     FIRST_PAIR_NS =
         100 * 1000, /* the first two pairs of the process stand so far apart */
 };
+
+_Static_assert(sizeof(struct sd_thread_cpu) <= PAGE, "it has one page");
 
 /* --- How fast the TSC goes ------------------------------------------------------- */
 
@@ -130,6 +133,7 @@ static uint64_t told_after(uint64_t told, uint64_t before, uint64_t kernel)
     uint64_t passed = kernel - before, lead = told - before;
     uint64_t less = lead < passed / 2 ? lead : passed / 2;
 
+    sd_assert_slow(kernel >= before && told >= before);
     return told + passed - less;
 }
 

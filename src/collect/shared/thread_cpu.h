@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_COLLECT_CALLS_THREAD_CPU_H
-#define SD_COLLECT_CALLS_THREAD_CPU_H
-/* thread_cpu: the CPU time of the calling thread, for the price of reading the TSC.
+#ifndef SD_COLLECT_SHARED_THREAD_CPU_H
+#define SD_COLLECT_SHARED_THREAD_CPU_H
+/* thread_cpu: reads the CPU time of the calling thread, for the price of reading the
+ * TSC.
  *
  * Asking the kernel (CLOCK_THREAD_CPUTIME_ID) costs some 600 ns, twice per call: more
  * than most calls.  But while a thread stays on its CPU its CPU time advances with the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_TICKS_H
-#define SD_CALLS_TICKS_H
-/* ticks: the clock of calls, read twice for each.
+#ifndef SD_COLLECT_SHARED_TICKS_H
+#define SD_COLLECT_SHARED_TICKS_H
+/* ticks: the clock that traced calls read, twice each.
  *
  * The processor's time-stamp counter where it runs at one rate on all cores and the
  * kernel itself trusts it (clocksource tsc), else CLOCK_MONOTONIC.  A counter's rate is

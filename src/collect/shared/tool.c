@@ -6,22 +6,19 @@
 #if SD_HAS_MONITORING
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 
 struct listener { /* a callback */
     PyObject_HEAD vectorcallfunc call;
-    vectorcallfunc users[SD_TOOL_USERS]; /* that it asks when there are two */
+    int event; /* the bit of what it hears */
 };
-
-enum { EVENTS_MAX = 32 }; /* a number of one is a bit of them */
 
 /* What the interpreter has only one of. */
 static struct {
     PyInterpreterState *interpreter; /* that is listened to; NULL: none */
     int id;
-    bool is_used[SD_TOOL_USERS];
-    long everywhere[SD_TOOL_USERS]; /* events that each hears of all code */
-    vectorcallfunc callbacks[EVENTS_MAX][SD_TOOL_USERS];
+    struct sd_tool_user *users;  /* that have joined, the first first */
     PyObject *monitoring;        /* sys's; the program may delete it there; owned */
     PyObject *missing, *disable; /* of it; owned */
     PyObject *type;              /* of listeners; owned */
@@ -30,12 +27,24 @@ static struct {
 PyObject *sd_tool_missing(void) { return tool.missing; }
 PyObject *sd_tool_disable(void) { return Py_NewRef(tool.disable); }
 
+/* What we ask of the interpreter runs the program's audit hooks, and those may have
+ * stopped the last profiler. */
+static bool is_taken(void)
+{
+    if (!tool.monitoring)
+        PyErr_SetString(PyExc_RuntimeError,
+                        "an audit hook stopped the profiler while it was starting");
+    return tool.monitoring != NULL;
+}
+
 /* Calls sys.monitoring.NAME(...); -1 with an exception. */
 static int tell(const char *name, const char *format, ...)
 {
     va_list given;
     PyObject *arguments, *method, *result = NULL;
 
+    if (!is_taken())
+        return -1;
     va_start(given, format);
     arguments = Py_VaBuildValue(format, given);
     va_end(given);
@@ -50,19 +59,35 @@ static int tell(const char *name, const char *format, ...)
 
 /* --- Listeners ------------------------------------------------------------------- */
 
-/* hot, where calls and lines are both followed.  A place is left out if both say so. */
-static PyObject *ask_both(PyObject *self, PyObject *const *args, size_t n,
-                          PyObject *names)
+/* Of two answers; a place is left out if both say so. */
+static PyObject *agreed(PyObject *a, PyObject *b)
 {
-    const struct listener *l = (struct listener *)self;
-    PyObject *a = l->users[0](self, args, n, names);
-    PyObject *b = l->users[1](self, args, n, names);
-
     Py_XDECREF(b); /* None is immortal here, and the tool holds DISABLE */
     if (a == b)
         return a;
     Py_XDECREF(a);
     return a && b ? Py_None : NULL;
+}
+
+/* hot, where several hear the same event. */
+static PyObject *ask_all(PyObject *self, PyObject *const *args, size_t n,
+                         PyObject *names)
+{
+    int event = ((struct listener *)self)->event;
+    PyObject *answer = NULL;
+    bool has_answer = false;
+
+    for (const struct sd_tool_user *u = tool.users, *next; u; u = next) {
+        PyObject *one;
+
+        next = u->next; /* it may leave meanwhile */
+        if (!u->callbacks[event])
+            continue;
+        one = u->callbacks[event](self, args, n, names);
+        answer = has_answer ? agreed(answer, one) : one;
+        has_answer = true;
+    }
+    return has_answer ? answer : Py_None;
 }
 
 static void listener_free(PyObject *self)
@@ -91,44 +116,51 @@ static PyType_Spec listener_spec = {
     .slots = listener_slots,
 };
 
-/* The one callback for what these want; None when nobody does. */
-static PyObject *listener_for(const vectorcallfunc callbacks[SD_TOOL_USERS])
+/* The one callback for all who want this event; None when nobody does. */
+static PyObject *listener_for(int event)
 {
-    vectorcallfunc calls = callbacks[SD_TOOL_CALLS], lines = callbacks[SD_TOOL_LINES];
+    vectorcallfunc call = NULL;
     struct listener *l;
 
-    if (!calls && !lines)
+    for (const struct sd_tool_user *u = tool.users; u; u = u->next)
+        if (u->callbacks[event])
+            call = call ? ask_all : u->callbacks[event];
+    if (!call)
         return Py_NewRef(Py_None);
     l = PyObject_New(struct listener, (PyTypeObject *)tool.type);
     if (!l)
         return NULL;
-    l->call = calls && lines ? ask_both : calls ? calls : lines;
-    memcpy(l->users, callbacks, sizeof l->users);
+    l->call = call;
+    l->event = event;
     return (PyObject *)l;
 }
 
-static int index_of(long number) { return __builtin_ctzl((unsigned long)number); }
+static int index_of(long number)
+{
+    sd_assert(number != 0); /* the instruction has no answer then */
+    return __builtin_ctzl((unsigned long)number);
+}
 
-int sd_tool_hear(enum sd_tool_user who, const char *event, vectorcallfunc callback,
+int sd_tool_hear(struct sd_tool_user *who, const char *event, vectorcallfunc callback,
                  long *number)
 {
-    PyObject *events = PyObject_GetAttrString(tool.monitoring, "events");
+    PyObject *events =
+        is_taken() ? PyObject_GetAttrString(tool.monitoring, "events") : NULL;
     PyObject *n = events ? PyObject_GetAttrString(events, event) : NULL, *l = NULL;
     int rc = -1;
 
     *number = n ? PyLong_AsLong(n) : -1;
-    if (*number > 0 && index_of(*number) < EVENTS_MAX) {
-        vectorcallfunc *callbacks = tool.callbacks[index_of(*number)];
-        vectorcallfunc before = callbacks[who];
+    if (*number > 0 && index_of(*number) < SD_TOOL_EVENTS) {
+        vectorcallfunc *mine = &who->callbacks[index_of(*number)], before = *mine;
 
         rc = 0;
         if (before != callback) {
-            callbacks[who] = callback;
-            l = listener_for(callbacks);
+            *mine = callback;
+            l = listener_for(index_of(*number));
             rc = l ? tell("register_callback", "(iOO)", tool.id, n, l) : -1;
         }
         if (rc < 0)
-            callbacks[who] = before;
+            *mine = before;
     }
     Py_XDECREF(l);
     Py_XDECREF(n);
@@ -136,13 +168,13 @@ int sd_tool_hear(enum sd_tool_user who, const char *event, vectorcallfunc callba
     return rc;
 }
 
-int sd_tool_hear_all(enum sd_tool_user who, long events)
+int sd_tool_hear_all(struct sd_tool_user *who, long events)
 {
     long all = 0;
 
-    tool.everywhere[who] = events;
-    for (int i = 0; i < SD_TOOL_USERS; i++)
-        all |= tool.everywhere[i];
+    who->everywhere = events;
+    for (const struct sd_tool_user *u = tool.users; u; u = u->next)
+        all |= u->everywhere;
     return tell("set_events", "(il)", tool.id, all);
 }
 
@@ -165,12 +197,23 @@ static int take_id(void)
         PyErr_Clear();
     }
     return sd_fail(SD_ELACKS,
-                   "other tools hold the monitoring ids 3 and 4 (sys.monitoring): stop "
-                   "one of them");
+                   "other tools use the sys.monitoring ids 3 and 4; stop one of them");
+}
+
+/* All are as if they had never joined. */
+static void drop_users(void)
+{
+    while (tool.users) {
+        struct sd_tool_user *u = tool.users;
+
+        tool.users = u->next;
+        *u = (struct sd_tool_user){ 0 };
+    }
 }
 
 static void forget(void)
 {
+    drop_users();
     Py_CLEAR(tool.monitoring);
     Py_CLEAR(tool.missing);
     Py_CLEAR(tool.disable);
@@ -180,7 +223,7 @@ static void forget(void)
 
 static int take(void)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring");
+    PyObject *monitoring = sd_sys_get("monitoring");
     int rc;
 
     if (!monitoring)
@@ -197,43 +240,47 @@ static int take(void)
     return rc;
 }
 
+static void append(struct sd_tool_user *who)
+{
+    struct sd_tool_user **at = &tool.users;
+
+    sd_assert(!who->has_joined);
+    while (*at)
+        at = &(*at)->next;
+    *who = (struct sd_tool_user){ .has_joined = true };
+    *at = who;
+}
+
 /* What an interpreter that has ended held of ours went with it. */
-int sd_tool_join(enum sd_tool_user who)
+int sd_tool_join(struct sd_tool_user *who)
 {
     int rc = 0;
 
     if (tool.interpreter && tool.interpreter != PyInterpreterState_Get()) {
         if (sd_interpreter_lives(tool.interpreter))
-            return sd_fail(SD_ELACKS, "another interpreter of this process is being "
-                                      "followed already");
+            return sd_fail(SD_ELACKS, "another interpreter in this process is already "
+                                      "being traced");
+        drop_users();
         memset(&tool, 0, sizeof tool);
     }
     if (!tool.interpreter)
         rc = take();
-    if (rc == 0)
-        tool.is_used[who] = true;
+    if (rc == 0 && !who->has_joined)
+        append(who);
     return rc;
 }
 
-static bool is_used(void)
-{
-    for (int i = 0; i < SD_TOOL_USERS; i++)
-        if (tool.is_used[i])
-            return true;
-    return false;
-}
-
-static int unregister(enum sd_tool_user who)
+static int unregister(struct sd_tool_user *who)
 {
     int rc = 0;
 
-    for (int i = 0; i < EVENTS_MAX; i++) {
+    for (int i = 0; i < SD_TOOL_EVENTS; i++) {
         PyObject *l;
 
-        if (!tool.callbacks[i][who])
+        if (!who->callbacks[i])
             continue;
-        tool.callbacks[i][who] = NULL;
-        l = listener_for(tool.callbacks[i]);
+        who->callbacks[i] = NULL;
+        l = listener_for(i);
         if (!l || tell("register_callback", "(ilO)", tool.id, 1L << i, l) < 0)
             rc = -1;
         Py_XDECREF(l);
@@ -241,16 +288,28 @@ static int unregister(enum sd_tool_user who)
     return rc;
 }
 
-void sd_tool_leave(enum sd_tool_user who)
+static void take_out(struct sd_tool_user *who)
 {
-    if (!tool.is_used[who] || tool.interpreter != PyInterpreterState_Get())
+    struct sd_tool_user **at = &tool.users;
+
+    while (*at && *at != who)
+        at = &(*at)->next;
+    sd_assert(*at);
+    if (*at)
+        *at = who->next;
+    *who = (struct sd_tool_user){ 0 };
+}
+
+void sd_tool_leave(struct sd_tool_user *who)
+{
+    if (!who->has_joined || tool.interpreter != PyInterpreterState_Get())
         return;
-    tool.is_used[who] = false;
     if (sd_tool_hear_all(who, 0) < 0)
         PyErr_Clear();
     if (unregister(who) < 0)
         PyErr_Clear();
-    if (is_used())
+    take_out(who);
+    if (tool.users)
         return;
     if (tell("free_tool_id", "(i)", tool.id) < 0)
         PyErr_Clear();

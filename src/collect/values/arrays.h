@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_ARRAYS_H
-#define SD_CALLS_ARRAYS_H
-/* arrays: numpy's arrays as they lie in memory.
+#ifndef SD_COLLECT_VALUES_ARRAYS_H
+#define SD_COLLECT_VALUES_ARRAYS_H
+/* arrays: the memory layout of numpy arrays.
  *
  * Their layout has been the same since 1.7, and numpy's header promises it; that of
  * dtypes is one of two, before and since 2.0, which can be told apart. */

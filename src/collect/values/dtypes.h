@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_DTYPES_H
-#define SD_CALLS_DTYPES_H
-/* dtypes: numpy's numbers of element types, and what there is to know besides.
+#ifndef SD_COLLECT_VALUES_DTYPES_H
+#define SD_COLLECT_VALUES_DTYPES_H
+/* dtypes: numpy's type numbers, and which of them have more to tell.
  *
  * One function says what the second word of a dtype is, to who reads a dtype and to who
  * writes it: were they of two minds, a size would be taken for an address.  Numbers are

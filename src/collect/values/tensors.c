@@ -293,19 +293,19 @@ static enum state find_layout(void)
 
 void sd_tensors_look(void)
 {
-    struct sd_raised raised;
+    struct sd_pending_exception raised;
     enum state state;
 
     if (torch.state != STATE_NEW)
         return;
-    raised = sd_raised_take();
+    raised = sd_pending_exception_take();
     if (is_loaded()) {
         state = find_layout();
         if (torch.state != STATE_KNOWN) /* by another thread, meanwhile */
             torch.state = state;
     }
     PyErr_Clear();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 static int look_now(void *unused)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_TENSORS_H
-#define SD_CALLS_TENSORS_H
-/* tensors: dtype, shape and device of torch's tensors, read from memory.
+#ifndef SD_COLLECT_VALUES_TENSORS_H
+#define SD_COLLECT_VALUES_TENSORS_H
+/* tensors: reads dtype, shape and device of torch tensors from memory.
  *
  * Asking a tensor (`t.shape`, even in C) can run Python: of subclasses with
  * __torch_function__, of modes.  Its layout is nobody's promise, so it is found out: a

@@ -132,14 +132,14 @@ static bool make_room(struct sd_values *v)
 __attribute__((noinline)) static enum sd_value_kind meet(struct sd_values *v,
                                                          PyTypeObject *type)
 {
-    struct sd_raised raised;
+    struct sd_pending_exception raised;
     enum sd_value_kind kind;
 
     if (v->is_closed || !make_room(v))
         return SD_VALUE_UNKNOWN;
-    raised = sd_raised_take();
+    raised = sd_pending_exception_take();
     kind = classify(v, type);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     *place_of(v->types, v->n_places, type) = (struct sd_value_type){ type, kind };
     Py_INCREF(type);
     v->n_types++;
@@ -340,7 +340,7 @@ static bool shape_of_manager(const struct sd_values *v, PyObject *manager,
 
 static void read_table(const struct sd_values *v, PyObject *o, struct sd_words *w)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *manager = field(v, o, SD_FIELD_MANAGER);
     int64_t rows, columns;
 
@@ -353,7 +353,7 @@ static void read_table(const struct sd_values *v, PyObject *o, struct sd_words *
     }
     Py_XDECREF(manager);
     PyErr_Clear();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 /* --- Everything else -------------------------------------------------------------- */
@@ -361,11 +361,11 @@ static void read_table(const struct sd_values *v, PyObject *o, struct sd_words *
 /* One that is longer than any list could be has none. */
 static void read_range(PyObject *o, struct sd_words *w)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     int64_t n = PyObject_Size(o);
 
     PyErr_Clear();
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     if (n < 0)
         sd_words_add(w, SD_NO_LENGTH);
     else

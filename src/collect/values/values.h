@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CALLS_VALUES_H
-#define SD_CALLS_VALUES_H
-/* values: what an argument says of itself without being asked.
+#ifndef SD_COLLECT_VALUES_VALUES_H
+#define SD_COLLECT_VALUES_VALUES_H
+/* values: reads an argument's type, shape and size from memory; none of its code runs.
  *
  * A value is read into words that tell kinds of values apart: its type; of an array or
  * tensor the dtype and the shape; on request the length of a container.  They come from

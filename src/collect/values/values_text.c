@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* values_text: prints the words of a value (values.h) as text and extracts its sizes.
+ */
 #include "cpython/compat.h"
 
 #include "collect/values/values.h"

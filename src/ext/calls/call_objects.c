@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call_objects: numbers of calls as pstats' dictionary, and back. */
+/* call_objects: converts calls to pstats' dictionary and back. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "ext/calls/py_call_tables.h"
@@ -64,7 +64,7 @@ static void end_making(struct making *m)
 /* Borrowed. */
 static PyObject *make_string(struct making *m, uint32_t id)
 {
-    const struct sd_interned *text = &m->s->strings.items[id];
+    const struct sd_intern_string *text = &m->s->strings.items[id];
 
     if (!m->strings[id])
         m->strings[id] = sd_call_text_object(text->p, text->n);
@@ -283,11 +283,12 @@ static int read_numbers(PyObject *fast, int64_t *first, int64_t *second,
 /* A tuple or list of this length; a new reference. */
 static PyObject *sequence_of(PyObject *o, Py_ssize_t length)
 {
-    PyObject *fast = PySequence_Fast(o, "numbers of calls stand in a tuple");
+    PyObject *fast = PySequence_Fast(o, "counts of a function must be a tuple");
 
     if (fast && PySequence_Fast_GET_SIZE(fast) != length) {
-        PyErr_Format(PyExc_ValueError, "%zd numbers of calls where %zd belong",
-                     PySequence_Fast_GET_SIZE(fast), length);
+        PyErr_Format(PyExc_ValueError,
+                     "counts of a function must be a tuple of %zd, not of %zd", length,
+                     PySequence_Fast_GET_SIZE(fast));
         Py_CLEAR(fast);
     }
     return fast;
@@ -347,7 +348,7 @@ static int each_pair(struct sd_call_stats *s, PyObject *dict, const sd_function_
 static int read_callers(struct sd_call_stats *s, sd_function_id id, PyObject *callers)
 {
     if (!PyDict_Check(callers)) {
-        PyErr_SetString(PyExc_TypeError, "callers stand in a dictionary");
+        PyErr_SetString(PyExc_TypeError, "callers must be a dictionary");
         return -1;
     }
     return each_pair(s, callers, &id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_PLAIN_STATS_H
-#define SD_EXT_PLAIN_STATS_H
-/* plain_stats: what was measured, in the form of CPython's pure-Python profiler.
+#ifndef SD_EXT_CALLS_PLAIN_STATS_H
+#define SD_EXT_CALLS_PLAIN_STATS_H
+/* plain_stats: gives results in the form of CPython's pure-Python profiler.
  *
  * Its tables name C functions by their bare name (":0(len)"), count callers as plain
  * numbers, and have the command that was run as a function of its own, which called

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_CALL_TABLES_H
-#define SD_EXT_CALL_TABLES_H
-/* call_tables: `_sonde.CallStats`, what compat.pstats' Stats keeps its numbers in.
+#ifndef SD_EXT_CALLS_PY_CALL_TABLES_H
+#define SD_EXT_CALLS_PY_CALL_TABLES_H
+/* py_call_tables: `_sonde.CallStats`, what compat.pstats' Stats keeps its numbers in.
  *
  * Loading, adding, sorting and printing stay in C; the dictionary that pstats calls
  * `stats` is made only when someone looks at it. */
@@ -9,53 +9,49 @@
 #include "profile/call_stats.h"
 #include "report/text/pstats_text.h"
 
-struct sd_call_tables {
+struct sd_py_call_tables {
     PyObject_HEAD struct sd_call_stats stats;
     struct sd_pstats_order order;
     bool is_sorted;
     unsigned n_readers; /* at work: what Python runs meanwhile may not change it */
     size_t widest;      /* label, if Python set it; 0: look */
 };
-extern PyType_Spec sd_call_tables_spec;
-
-/* A CallStats of these numbers, which become its own. */
-PyObject *sd_call_tables_new(struct sd_ext *ext, struct sd_call_stats *take_stats);
 
 /* --- Between its own files */
 
-static inline struct sd_call_tables *sd_call_tables_of(PyObject *self)
+static inline struct sd_py_call_tables *sd_py_call_tables_of(PyObject *self)
 {
-    return (struct sd_call_tables *)self;
+    return (struct sd_py_call_tables *)self;
 }
 
-PyObject *sd_call_tables_make(PyTypeObject *type);
+PyObject *sd_py_call_tables_make(PyTypeObject *type);
 /* Somebody reads it: true with an exception. */
-bool sd_call_tables_is_busy(PyObject *self);
-void sd_call_tables_unsort(struct sd_call_tables *t);
+bool sd_py_call_tables_is_busy(PyObject *self);
+void sd_py_call_tables_unsort(struct sd_py_call_tables *t);
 /* None, or what the core or Python says. */
-PyObject *sd_call_tables_done(int rc);
+PyObject *sd_py_call_tables_done(int rc);
 
 /* Methods. */
-PyObject *sd_call_tables_load(PyObject *self, PyObject *name);
-PyObject *sd_call_tables_load_dict(PyObject *self, PyObject *dict);
-PyObject *sd_call_tables_add(PyObject *self, PyObject *other);
-PyObject *sd_call_tables_copy(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_strip_dirs(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_sort(PyObject *self, PyObject *words);
-PyObject *sd_call_tables_sort_clear(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_reverse(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_set_order(PyObject *self, PyObject *args);
-PyObject *sd_call_tables_fcn_list(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_keys(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_print_stats(PyObject *self, PyObject *args);
-PyObject *sd_call_tables_print_callers(PyObject *self, PyObject *args);
-PyObject *sd_call_tables_print_callees(PyObject *self, PyObject *args);
-PyObject *sd_call_tables_print_list(PyObject *self, PyObject *args);
-PyObject *sd_call_tables_as_dict(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_callees(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_dumps(PyObject *self, PyObject *unused);
-PyObject *sd_call_tables_callgrind(PyObject *self, PyObject *args);
-extern PyGetSetDef sd_call_tables_values[];
+PyObject *sd_py_call_tables_load(PyObject *self, PyObject *name);
+PyObject *sd_py_call_tables_load_dict(PyObject *self, PyObject *dict);
+PyObject *sd_py_call_tables_add(PyObject *self, PyObject *other);
+PyObject *sd_py_call_tables_copy(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_strip_dirs(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_sort(PyObject *self, PyObject *words);
+PyObject *sd_py_call_tables_sort_clear(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_reverse(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_set_order(PyObject *self, PyObject *args);
+PyObject *sd_py_call_tables_fcn_list(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_keys(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_print_stats(PyObject *self, PyObject *args);
+PyObject *sd_py_call_tables_print_callers(PyObject *self, PyObject *args);
+PyObject *sd_py_call_tables_print_callees(PyObject *self, PyObject *args);
+PyObject *sd_py_call_tables_print_list(PyObject *self, PyObject *args);
+PyObject *sd_py_call_tables_as_dict(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_callees(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_dumps(PyObject *self, PyObject *unused);
+PyObject *sd_py_call_tables_callgrind(PyObject *self, PyObject *args);
+extern PyGetSetDef sd_py_call_tables_values[];
 
 /* --- call_objects.c: the same as Python's objects, and back.  NULL or -1 with an
  * exception set. */

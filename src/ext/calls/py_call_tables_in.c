@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call_tables_in: numbers come in from files, dictionaries and other CallStats. */
+/* py_call_tables_in: loads numbers from files, dictionaries and other CallStats. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -77,18 +77,21 @@ static int load(struct sd_call_stats *s, PyObject *name, const char *path)
 }
 
 /* What was loaded goes into what is there; into nothing it goes as it is. */
-static int take(struct sd_call_tables *t, struct sd_call_stats *take_loaded)
+static int take(struct sd_py_call_tables *t, struct sd_call_stats *take_loaded)
 {
+    bool is_sampled = t->stats.is_sampled || take_loaded->is_sampled;
     int rc = 0;
 
-    if (sd_call_tables_is_busy((PyObject *)t)) { /* only now: loading lets others run */
+    if (sd_py_call_tables_is_busy(
+            (PyObject *)t)) { /* only now: loading lets others run */
         sd_call_stats_release(take_loaded);
         return -1;
     }
-    sd_call_tables_unsort(t);
+    sd_py_call_tables_unsort(t);
     if (t->stats.n_functions == 0 && t->stats.n_origins == 0) {
         sd_call_stats_release(&t->stats);
         sd_call_stats_move(&t->stats, take_loaded);
+        t->stats.is_sampled = is_sampled;
     } else {
         rc = sd_call_stats_add(&t->stats, take_loaded);
     }
@@ -96,7 +99,7 @@ static int take(struct sd_call_tables *t, struct sd_call_stats *take_loaded)
     return rc;
 }
 
-PyObject *sd_call_tables_load(PyObject *self, PyObject *name)
+PyObject *sd_py_call_tables_load(PyObject *self, PyObject *name)
 {
     struct sd_call_stats loaded;
     PyObject *path;
@@ -110,14 +113,14 @@ PyObject *sd_call_tables_load(PyObject *self, PyObject *name)
     sd_call_stats_init(&loaded);
     rc = load(&loaded, name, PyBytes_AS_STRING(path));
     if (rc == 0)
-        rc = take(sd_call_tables_of(self), &loaded);
+        rc = take(sd_py_call_tables_of(self), &loaded);
     else
         sd_call_stats_release(&loaded);
     Py_DECREF(path);
-    return sd_call_tables_done(rc);
+    return sd_py_call_tables_done(rc);
 }
 
-PyObject *sd_call_tables_load_dict(PyObject *self, PyObject *dict)
+PyObject *sd_py_call_tables_load_dict(PyObject *self, PyObject *dict)
 {
     struct sd_call_stats loaded;
     int rc;
@@ -128,49 +131,51 @@ PyObject *sd_call_tables_load_dict(PyObject *self, PyObject *dict)
     sd_call_stats_init(&loaded);
     rc = sd_call_dict_read(&loaded, dict);
     if (rc == 0)
-        rc = take(sd_call_tables_of(self), &loaded);
+        rc = take(sd_py_call_tables_of(self), &loaded);
     else
         sd_call_stats_release(&loaded);
-    return sd_call_tables_done(rc);
+    return sd_py_call_tables_done(rc);
 }
 
-PyObject *sd_call_tables_add(PyObject *self, PyObject *other)
+PyObject *sd_py_call_tables_add(PyObject *self, PyObject *other)
 {
-    if (sd_call_tables_is_busy(self))
+    if (sd_py_call_tables_is_busy(self))
         return NULL;
     if (Py_TYPE(other) != Py_TYPE(self))
         return PyErr_Format(PyExc_TypeError, "a CallStats is added, not %.100s",
                             Py_TYPE(other)->tp_name);
-    sd_call_tables_unsort(sd_call_tables_of(self));
-    return sd_call_tables_done(sd_call_stats_add(&sd_call_tables_of(self)->stats,
-                                                 &sd_call_tables_of(other)->stats));
+    sd_py_call_tables_unsort(sd_py_call_tables_of(self));
+    return sd_py_call_tables_done(sd_call_stats_add(
+        &sd_py_call_tables_of(self)->stats, &sd_py_call_tables_of(other)->stats));
 }
 
-PyObject *sd_call_tables_copy(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_copy(PyObject *self, PyObject *unused)
 {
-    PyObject *copy = sd_call_tables_make(Py_TYPE(self));
+    PyObject *copy = sd_py_call_tables_make(Py_TYPE(self));
     int rc;
 
     (void)unused;
     if (!copy)
         return NULL;
-    rc = sd_call_stats_add(&sd_call_tables_of(copy)->stats,
-                           &sd_call_tables_of(self)->stats);
+    rc = sd_call_stats_add(&sd_py_call_tables_of(copy)->stats,
+                           &sd_py_call_tables_of(self)->stats);
     if (rc < 0) {
         Py_DECREF(copy);
         return sd_ext_raise(rc);
     }
-    sd_call_tables_of(copy)->widest = sd_call_tables_of(self)->widest;
+    sd_py_call_tables_of(copy)->widest = sd_py_call_tables_of(self)->widest;
+    sd_py_call_tables_of(copy)->stats.is_sampled =
+        sd_py_call_tables_of(self)->stats.is_sampled;
     return copy;
 }
 
-PyObject *sd_call_tables_strip_dirs(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_strip_dirs(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    if (sd_call_tables_is_busy(self))
+    if (sd_py_call_tables_is_busy(self))
         return NULL;
-    sd_call_tables_unsort(sd_call_tables_of(self));
-    sd_call_tables_of(self)->widest = 0;
-    return sd_call_tables_done(
-        sd_call_stats_strip_dirs(&sd_call_tables_of(self)->stats));
+    sd_py_call_tables_unsort(sd_py_call_tables_of(self));
+    sd_py_call_tables_of(self)->widest = 0;
+    return sd_py_call_tables_done(
+        sd_call_stats_strip_dirs(&sd_py_call_tables_of(self)->stats));
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* call_tables_order: the order that functions are printed in. */
+/* py_call_tables_order: sorts functions for printing. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "ext/calls/py_call_tables.h"
 
 /* sort(("time", "name")) */
-PyObject *sd_call_tables_sort(PyObject *self, PyObject *words)
+PyObject *sd_py_call_tables_sort(PyObject *self, PyObject *words)
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     size_t unknown = 0, n;
     const char **texts;
     PyObject *result = NULL;
     int rc = 0;
 
-    if (sd_call_tables_is_busy(self))
+    if (sd_py_call_tables_is_busy(self))
         return NULL;
     if (!PyTuple_Check(words))
-        return PyErr_Format(PyExc_TypeError, "words to sort by stand in a tuple");
+        return PyErr_Format(PyExc_TypeError, "words to sort by must be a tuple");
     n = (size_t)PyTuple_GET_SIZE(words);
     texts = sd_alloc((n + 1) * sizeof *texts);
     if (!texts)
@@ -26,36 +26,36 @@ PyObject *sd_call_tables_sort(PyObject *self, PyObject *words)
         rc = texts[i] ? 0 : -1;
     }
     if (rc == 0) {
-        sd_call_tables_unsort(t);
+        sd_py_call_tables_unsort(t);
         rc = sd_pstats_sort(&t->stats, texts, n, &t->order, &unknown);
         t->is_sorted = rc == 0;
         if (rc == SD_EUSAGE)
             PyErr_SetObject(PyExc_KeyError, PyTuple_GET_ITEM(words, unknown));
     }
-    result = sd_call_tables_done(rc);
+    result = sd_py_call_tables_done(rc);
     sd_free(texts);
     return result;
 }
 
-PyObject *sd_call_tables_sort_clear(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_sort_clear(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    if (sd_call_tables_is_busy(self))
+    if (sd_py_call_tables_is_busy(self))
         return NULL;
-    sd_call_tables_unsort(sd_call_tables_of(self));
+    sd_py_call_tables_unsort(sd_py_call_tables_of(self));
     Py_RETURN_NONE;
 }
 
-PyObject *sd_call_tables_reverse(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_reverse(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    if (sd_call_tables_is_busy(self))
+    if (sd_py_call_tables_is_busy(self))
         return NULL;
-    sd_pstats_order_reverse(&sd_call_tables_of(self)->order);
+    sd_pstats_order_reverse(&sd_py_call_tables_of(self)->order);
     Py_RETURN_NONE;
 }
 
-static int read_order(struct sd_call_tables *t, PyObject *fast)
+static int read_order(struct sd_py_call_tables *t, PyObject *fast)
 {
     size_t n = (size_t)PySequence_Fast_GET_SIZE(fast);
 
@@ -78,9 +78,9 @@ static int read_order(struct sd_call_tables *t, PyObject *fast)
 }
 
 /* set_order(keys or None, sort_type): an order that Python has made or changed. */
-PyObject *sd_call_tables_set_order(PyObject *self, PyObject *args)
+PyObject *sd_py_call_tables_set_order(PyObject *self, PyObject *args)
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     PyObject *keys, *fast = NULL;
     const char *by;
     int rc;
@@ -92,11 +92,11 @@ PyObject *sd_call_tables_set_order(PyObject *self, PyObject *args)
         if (!fast)
             return NULL;
     }
-    if (sd_call_tables_is_busy(self)) {
+    if (sd_py_call_tables_is_busy(self)) {
         Py_XDECREF(fast);
         return NULL;
     }
-    sd_call_tables_unsort(t);
+    sd_py_call_tables_unsort(t);
     if (!fast)
         Py_RETURN_NONE;
     rc = read_order(t, fast);
@@ -106,13 +106,13 @@ PyObject *sd_call_tables_set_order(PyObject *self, PyObject *args)
         rc = sd_no_memory();
     t->is_sorted = rc == 0;
     if (rc < 0)
-        sd_call_tables_unsort(t);
-    return sd_call_tables_done(rc);
+        sd_py_call_tables_unsort(t);
+    return sd_py_call_tables_done(rc);
 }
 
-PyObject *sd_call_tables_fcn_list(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_fcn_list(PyObject *self, PyObject *unused)
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     PyObject *list;
 
     (void)unused;
@@ -124,9 +124,9 @@ PyObject *sd_call_tables_fcn_list(PyObject *self, PyObject *unused)
     return list;
 }
 
-PyObject *sd_call_tables_keys(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_keys(PyObject *self, PyObject *unused)
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     PyObject *list;
 
     (void)unused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* call_tables_print: the tables of pstats, its file, and that of callgrind. */
+/* py_call_tables_print: prints the tables of pstats; writes pstats and callgrind files.
+ */
 #include "base/error.h"
 #include "base/mem.h"
 #include "ext/calls/py_call_tables.h"
@@ -104,7 +105,7 @@ static int read_limits(struct limits *l, PyObject *given)
 
 /* --- Out */
 
-static struct sd_pstats_view view_of(const struct sd_call_tables *t,
+static struct sd_pstats_view view_of(const struct sd_py_call_tables *t,
                                      const struct limits *l)
 {
     return (struct sd_pstats_view){
@@ -133,7 +134,7 @@ static int write_text(PyObject *write, const uint8_t *p, size_t n)
  * stats what it likes. */
 static PyObject *print_table(PyObject *self, PyObject *args, enum sd_pstats_table table)
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     struct limits limits = { 0 };
     struct sd_pstats_view view;
     PyObject *write, *given;
@@ -144,7 +145,7 @@ static PyObject *print_table(PyObject *self, PyObject *args, enum sd_pstats_tabl
     if (!PyArg_ParseTuple(args, "OO!|I:print", &write, &PyTuple_Type, &given, &digits))
         return NULL;
     if (digits < 1 || digits > SD_PSTATS_DIGITS_MAX)
-        return PyErr_Format(PyExc_ValueError, "digits go from 1 to %d",
+        return PyErr_Format(PyExc_ValueError, "digits must be from 1 to %d",
                             SD_PSTATS_DIGITS_MAX);
     sd_out_to_memory(&out);
     rc = read_limits(&limits, given);
@@ -162,20 +163,20 @@ static PyObject *print_table(PyObject *self, PyObject *args, enum sd_pstats_tabl
         rc = write_text(write, out.pending.p, out.pending.n);
     sd_out_release(&out);
     limits_release(&limits);
-    return sd_call_tables_done(rc);
+    return sd_py_call_tables_done(rc);
 }
 
-PyObject *sd_call_tables_print_stats(PyObject *self, PyObject *args)
+PyObject *sd_py_call_tables_print_stats(PyObject *self, PyObject *args)
 {
     return print_table(self, args, SD_PSTATS_STATS);
 }
 
-PyObject *sd_call_tables_print_callers(PyObject *self, PyObject *args)
+PyObject *sd_py_call_tables_print_callers(PyObject *self, PyObject *args)
 {
     return print_table(self, args, SD_PSTATS_CALLERS);
 }
 
-PyObject *sd_call_tables_print_callees(PyObject *self, PyObject *args)
+PyObject *sd_py_call_tables_print_callees(PyObject *self, PyObject *args)
 {
     return print_table(self, args, SD_PSTATS_CALLEES);
 }
@@ -195,9 +196,9 @@ static PyObject *give_choice(struct sd_pstats_choice *choice, PyObject *keys,
 }
 
 /* get_print_list(write, restrictions): (width, keys); says what was left out. */
-PyObject *sd_call_tables_print_list(PyObject *self, PyObject *args)
+PyObject *sd_py_call_tables_print_list(PyObject *self, PyObject *args)
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     struct sd_pstats_choice choice = { 0 };
     struct limits limits = { 0 };
     struct sd_pstats_view view;
@@ -216,7 +217,7 @@ PyObject *sd_call_tables_print_list(PyObject *self, PyObject *args)
             keys = sd_call_keys_object(&t->stats, choice.ids, choice.n);
         t->n_readers--;
     }
-    result = rc == 0 ? give_choice(&choice, keys, write) : sd_call_tables_done(rc);
+    result = rc == 0 ? give_choice(&choice, keys, write) : sd_py_call_tables_done(rc);
     sd_pstats_choice_release(&choice);
     limits_release(&limits);
     return result;
@@ -225,7 +226,7 @@ PyObject *sd_call_tables_print_list(PyObject *self, PyObject *args)
 /* What `put` makes of the numbers, which do not change meanwhile. */
 static PyObject *made_of(PyObject *self, PyObject *(*put)(const struct sd_call_stats *))
 {
-    struct sd_call_tables *t = sd_call_tables_of(self);
+    struct sd_py_call_tables *t = sd_py_call_tables_of(self);
     PyObject *made;
 
     t->n_readers++;
@@ -234,29 +235,29 @@ static PyObject *made_of(PyObject *self, PyObject *(*put)(const struct sd_call_s
     return made;
 }
 
-PyObject *sd_call_tables_as_dict(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_as_dict(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return made_of(self, sd_call_dict);
 }
 
-PyObject *sd_call_tables_callees(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_callees(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return made_of(self, sd_call_callees);
 }
 
-PyObject *sd_call_tables_dumps(PyObject *self, PyObject *unused)
+PyObject *sd_py_call_tables_dumps(PyObject *self, PyObject *unused)
 {
     struct sd_out out;
 
     (void)unused;
     sd_out_to_memory(&out);
     return sd_ext_bytes(
-        &out, sd_call_stats_write_pstats(&sd_call_tables_of(self)->stats, &out));
+        &out, sd_call_stats_write_pstats(&sd_py_call_tables_of(self)->stats, &out));
 }
 
-PyObject *sd_call_tables_callgrind(PyObject *self, PyObject *args)
+PyObject *sd_py_call_tables_callgrind(PyObject *self, PyObject *args)
 {
     struct sd_callgrind_head head = { .has_names_first = true };
     struct sd_out out;
@@ -265,5 +266,5 @@ PyObject *sd_call_tables_callgrind(PyObject *self, PyObject *args)
         return NULL;
     sd_out_to_memory(&out);
     return sd_ext_bytes(&out, sd_call_stats_write_callgrind(
-                                  &sd_call_tables_of(self)->stats, &head, &out));
+                                  &sd_py_call_tables_of(self)->stats, &head, &out));
 }

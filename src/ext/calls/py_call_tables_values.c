@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call_tables_values: the attributes, which Python's Stats lets everybody set. */
+/* py_call_tables_values: the attributes, which Python's Stats lets everybody set. */
 #include "base/error.h"
 #include "ext/calls/py_call_tables.h"
 
@@ -7,12 +7,12 @@ static bool may_set(PyObject *self, const PyObject *value)
 {
     if (!value)
         PyErr_SetString(PyExc_AttributeError, "it can be set, not deleted");
-    return value && !sd_call_tables_is_busy(self);
+    return value && !sd_py_call_tables_is_busy(self);
 }
 
 static PyObject *get_files(PyObject *self, void *unused)
 {
-    const struct sd_call_stats *s = &sd_call_tables_of(self)->stats;
+    const struct sd_call_stats *s = &sd_py_call_tables_of(self)->stats;
     PyObject *list = PyList_New((Py_ssize_t)s->n_origins);
 
     (void)unused;
@@ -29,7 +29,7 @@ static PyObject *get_files(PyObject *self, void *unused)
 
 static int set_files(PyObject *self, PyObject *value, void *unused)
 {
-    struct sd_call_stats *s = &sd_call_tables_of(self)->stats;
+    struct sd_call_stats *s = &sd_py_call_tables_of(self)->stats;
     PyObject *fast = value ? PySequence_Fast(value, "files are a list of str") : NULL;
     int rc = 0;
 
@@ -57,7 +57,7 @@ static int set_files(PyObject *self, PyObject *value, void *unused)
 
 static int64_t *count_of(PyObject *self, const void *is_primitive)
 {
-    struct sd_call_numbers *sum = &sd_call_tables_of(self)->stats.sum;
+    struct sd_call_numbers *sum = &sd_py_call_tables_of(self)->stats.sum;
 
     return is_primitive ? &sum->primitive : &sum->calls;
 }
@@ -79,7 +79,7 @@ static int set_count(PyObject *self, PyObject *value, void *is_primitive)
 
 static PyObject *get_total_tt(PyObject *self, void *unused)
 {
-    const struct sd_call_numbers *sum = &sd_call_tables_of(self)->stats.sum;
+    const struct sd_call_numbers *sum = &sd_py_call_tables_of(self)->stats.sum;
 
     (void)unused;
     return sd_call_seconds(sum->own, sum->whole & SD_WHOLE_OWN);
@@ -87,7 +87,7 @@ static PyObject *get_total_tt(PyObject *self, void *unused)
 
 static int set_total_tt(PyObject *self, PyObject *value, void *unused)
 {
-    struct sd_call_numbers *sum = &sd_call_tables_of(self)->stats.sum;
+    struct sd_call_numbers *sum = &sd_py_call_tables_of(self)->stats.sum;
     double seconds = value ? PyFloat_AsDouble(value) : 0;
 
     (void)unused;
@@ -100,7 +100,7 @@ static int set_total_tt(PyObject *self, PyObject *value, void *unused)
 
 static PyObject *get_max_name_len(PyObject *self, void *unused)
 {
-    const struct sd_call_tables *t = sd_call_tables_of(self);
+    const struct sd_py_call_tables *t = sd_py_call_tables_of(self);
 
     (void)unused;
     return PyLong_FromSize_t(t->widest ? t->widest : sd_pstats_widest(&t->stats));
@@ -113,25 +113,42 @@ static int set_max_name_len(PyObject *self, PyObject *value, void *unused)
     (void)unused;
     if ((widest == (size_t)-1 && PyErr_Occurred()) || !may_set(self, value))
         return -1;
-    sd_call_tables_of(self)->widest = widest;
+    sd_py_call_tables_of(self)->widest = widest;
     return 0;
 }
 
 static PyObject *get_sort_type(PyObject *self, void *unused)
 {
-    const struct sd_buf *by = &sd_call_tables_of(self)->order.by;
+    const struct sd_buf *by = &sd_py_call_tables_of(self)->order.by;
 
     (void)unused;
     return sd_call_text_object((const char *)by->p, by->n);
 }
 
+static PyObject *get_is_sampled(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(sd_py_call_tables_of(self)->stats.is_sampled);
+}
+
+static int set_is_sampled(PyObject *self, PyObject *value, void *unused)
+{
+    int is = value ? PyObject_IsTrue(value) : 0;
+
+    (void)unused;
+    if (is < 0 || !may_set(self, value))
+        return -1;
+    sd_py_call_tables_of(self)->stats.is_sampled = is;
+    return 0;
+}
+
 static PyObject *get_top_level(PyObject *self, void *unused)
 {
-    const struct sd_call_stats *s = &sd_call_tables_of(self)->stats;
+    const struct sd_call_stats *s = &sd_py_call_tables_of(self)->stats;
     PyObject *all = PySet_New(NULL);
 
     (void)unused;
-    sd_call_tables_of(self)->n_readers++;
+    sd_py_call_tables_of(self)->n_readers++;
     for (size_t i = 0; all && i < s->n_listed; i++) {
         const struct sd_call_function *f = sd_call_stats_at(s, s->listed[i]);
         PyObject *key = f->is_top ? sd_call_key_object(f) : Py_NewRef(Py_None);
@@ -140,13 +157,13 @@ static PyObject *get_top_level(PyObject *self, void *unused)
             Py_CLEAR(all);
         Py_XDECREF(key);
     }
-    sd_call_tables_of(self)->n_readers--;
+    sd_py_call_tables_of(self)->n_readers--;
     return all;
 }
 
 static int set_top_level(PyObject *self, PyObject *value, void *unused)
 {
-    struct sd_call_stats *s = &sd_call_tables_of(self)->stats;
+    struct sd_call_stats *s = &sd_py_call_tables_of(self)->stats;
     PyObject *fast = value ? PySequence_List(value) : NULL;
     int rc = 0;
 
@@ -172,7 +189,7 @@ static int set_top_level(PyObject *self, PyObject *value, void *unused)
 
 static char primitive_calls[] = "primitive"; /* told by its address */
 
-PyGetSetDef sd_call_tables_values[] = {
+PyGetSetDef sd_py_call_tables_values[] = {
     { "files", get_files, set_files, "the lines that say where it came from", NULL },
     { "total_calls", get_count, set_count, "calls of all functions", NULL },
     { "prim_calls", get_count, set_count, "those that were not recursive",
@@ -181,6 +198,8 @@ PyGetSetDef sd_call_tables_values[] = {
     { "max_name_len", get_max_name_len, set_max_name_len,
       "characters of the longest label", NULL },
     { "sort_type", get_sort_type, NULL, "what it is ordered by, or ''", NULL },
+    { "is_sampled", get_is_sampled, set_is_sampled,
+      "are these samples instead of calls?", NULL },
     { "top_level", get_top_level, set_top_level, "what old profilers called", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };

@@ -16,7 +16,7 @@
 /* --- A user's own clock ---------------------------------------------------------- */
 
 /* What the timer returned, in ticks: integers of `timeunit`, else nanoseconds. */
-static uint64_t ticks_of(const struct sd_profile *p, PyObject *time)
+static uint64_t ticks_of(const struct sd_py_profile *p, PyObject *time)
 {
     double seconds;
 
@@ -35,7 +35,7 @@ static int drop(void *of)
 /* The timer may have dropped the last reference to its Profile, which is in use: the
  * interpreter then does it at the next safe moment.  If it cannot, the Profile stays.
  */
-static void let_go(struct sd_profile *p)
+static void let_go(struct sd_py_profile *p)
 {
     if (Py_REFCNT(p) > 1)
         Py_DECREF(p);
@@ -43,20 +43,20 @@ static void let_go(struct sd_profile *p)
         Py_AddPendingCall(drop, p);
 }
 
-/* A timer that fails tells so where nobody can catch it, and the time is 0. */
+/* A timer that fails tells so where nobody can catch it, and the time is 0.  What it
+ * returned may be an object of the program, and runs its code until it is gone. */
 static uint64_t read_timer(void *of)
 {
-    struct sd_profile *p = of;
-    struct sd_raised raised = sd_raised_take();
+    struct sd_py_profile *p = of;
+    struct sd_pending_exception raised = sd_pending_exception_take();
     bool is_dying = Py_REFCNT(p) == 0; /* its last clock read */
     PyObject *time;
     uint64_t ticks = 0;
 
     if (!is_dying)
         Py_INCREF(p);
-    p->is_in_timer = true;
+    p->n_in_timer++;
     time = PyObject_CallObject(p->timer, NULL);
-    p->is_in_timer = false;
     if (time)
         ticks = ticks_of(p, time);
     if (PyErr_Occurred()) {
@@ -64,21 +64,22 @@ static uint64_t read_timer(void *of)
         ticks = 0;
     }
     Py_XDECREF(time);
+    p->n_in_timer--;
     if (!is_dying)
         let_go(p);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     return ticks;
 }
 
-static bool refuses(const struct sd_profile *p, const char *what)
+static bool refuses(const struct sd_py_profile *p, const char *what)
 {
     if (!p->session) {
         PyErr_SetString(PyExc_RuntimeError, "the profiler was not initialized");
         return true;
     }
-    if (p->is_in_timer)
+    if (p->n_in_timer)
         PyErr_Format(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
-    return p->is_in_timer;
+    return p->n_in_timer > 0;
 }
 
 /* --- On and off ------------------------------------------------------------------ */
@@ -86,15 +87,17 @@ static bool refuses(const struct sd_profile *p, const char *what)
 /* The manners of cProfile: where there is monitoring it is one of a kind, and another
  * one is refused; before, sys.getprofile() gives it. */
 #if SD_HAS_MONITORING
-static int be_cprofile(struct sd_profile *p)
+static int be_cprofile(struct sd_py_profile *p)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring"), *done;
+    PyObject *monitoring = sd_sys_get("monitoring"), *done;
 
     if (!monitoring)
         return 0;
     done = PyObject_CallMethod(monitoring, "use_tool_id", "is", 2, "cProfile");
     if (!done) {
-        PyErr_SetString(PyExc_ValueError, "Another profiling tool is already active");
+        if (!SD_CPROFILE_NAMES_TOOL)
+            PyErr_SetString(PyExc_ValueError,
+                            "Another profiling tool is already active");
         return -1;
     }
     Py_DECREF(done);
@@ -102,9 +105,9 @@ static int be_cprofile(struct sd_profile *p)
     return 0;
 }
 
-static void be_cprofile_no_more(struct sd_profile *p)
+static void be_cprofile_no_more(struct sd_py_profile *p)
 {
-    PyObject *monitoring = p->is_cprofile ? PySys_GetObject("monitoring") : NULL, *done;
+    PyObject *monitoring = p->is_cprofile ? sd_sys_get("monitoring") : NULL, *done;
 
     p->is_cprofile = false;
     if (!monitoring)
@@ -114,14 +117,14 @@ static void be_cprofile_no_more(struct sd_profile *p)
     PyErr_Clear();
 }
 #else
-static int be_cprofile(struct sd_profile *p)
+static int be_cprofile(struct sd_py_profile *p)
 {
     p->is_cprofile = true;
     sd_calls_profile_is((PyObject *)p);
     return 0;
 }
 
-static void be_cprofile_no_more(struct sd_profile *p)
+static void be_cprofile_no_more(struct sd_py_profile *p)
 {
     if (p->is_cprofile)
         sd_calls_profile_is(NULL);
@@ -131,7 +134,7 @@ static void be_cprofile_no_more(struct sd_profile *p)
 
 /* The interpreter may be the last to hold a cProfile; disable() of any other drops it.
  */
-static void drop_forgotten(const struct sd_profile *p)
+static void drop_forgotten(const struct sd_py_profile *p)
 {
 #if SD_HAS_MONITORING
     (void)p;
@@ -143,18 +146,18 @@ static void drop_forgotten(const struct sd_profile *p)
 #endif
 }
 
-static unsigned events_of(const struct sd_profile *p)
+static unsigned events_of(const struct sd_py_profile *p)
 {
     return SD_CALLS_PYTHON | (p->switches & SD_PROFILE_BUILTINS ? SD_CALLS_C : 0) |
            (p->switches & SD_PROFILE_SIGNATURES ? SD_CALLS_SIGNED : 0) |
            (p->follows_all ? SD_CALLS_ALL : 0);
 }
 
-static int start(struct sd_profile *p)
+static int start(struct sd_py_profile *p)
 {
     int rc;
 
-    p->session->wish.events = events_of(p);
+    p->session->request.events = events_of(p);
     if (p->switches & SD_PROFILE_SIGNATURES)
         sd_tensors_look();
     if (sd_calls_calibrate(p->session) < 0)
@@ -172,7 +175,7 @@ static int start(struct sd_profile *p)
     return -1;
 }
 
-static void stop(struct sd_profile *p)
+static void stop(struct sd_py_profile *p)
 {
     if (!p->is_enabled)
         return;
@@ -183,7 +186,7 @@ static void stop(struct sd_profile *p)
     be_cprofile_no_more(p);
 }
 
-static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int on)
+static void set_switch(struct sd_py_profile *p, enum sd_profile_switch which, int on)
 {
     if (on >= 0)
         p->switches = (p->switches & ~(unsigned)which) | (on ? (unsigned)which : 0);
@@ -191,7 +194,7 @@ static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int o
 
 /* Have they signatures that say nothing of it?  sonde.Profile and what derives from it
  * have; cProfile's, and this type itself, on which others build, have not. */
-static bool has_signatures_by_default(const struct sd_profile *p)
+static bool has_signatures_by_default(const struct sd_py_profile *p)
 {
     const struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
 
@@ -200,7 +203,7 @@ static bool has_signatures_by_default(const struct sd_profile *p)
 
 /* What signatures=... asks for: a truth, or how much of an argument counts.  -1 with an
  * exception. */
-static int detail_of(const struct sd_profile *p, PyObject *given)
+static int detail_of(const struct sd_py_profile *p, PyObject *given)
 {
     static const char *const words[] = { "types", "lengths", "sizes" };
     int is_wanted;
@@ -222,7 +225,7 @@ static int detail_of(const struct sd_profile *p, PyObject *given)
 
 /* Of enable(): a truth turns them on or off.  A word says how much, which stays as it
  * is once there are some: rows of both kinds would be of different calls. */
-static int take_signatures(struct sd_profile *p, PyObject *given)
+static int take_signatures(struct sd_py_profile *p, PyObject *given)
 {
     int detail = given ? detail_of(p, given) : 0;
 
@@ -231,8 +234,8 @@ static int take_signatures(struct sd_profile *p, PyObject *given)
     if (given && PyUnicode_Check(given)) {
         if (p->names.signatures && (int)p->names.detail != detail) {
             PyErr_Format(PyExc_ValueError,
-                         "this Profile has signatures of another kind already: "
-                         "Profile(signatures=%R), or clear() before",
+                         "this Profile already has signatures of another kind; use "
+                         "Profile(signatures=%R), or call clear() first",
                          given);
             return -1;
         }
@@ -246,7 +249,7 @@ static int take_signatures(struct sd_profile *p, PyObject *given)
 static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "subcalls", "builtins", "signatures", NULL };
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
     int subcalls = -1, builtins = -1; /* as the constructor said */
     PyObject *signatures = NULL;
 
@@ -270,16 +273,16 @@ static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs
 static PyObject *profile_disable(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    if (refuses((struct sd_profile *)self, "disable"))
+    if (refuses((struct sd_py_profile *)self, "disable"))
         return NULL;
-    drop_forgotten((struct sd_profile *)self);
-    stop((struct sd_profile *)self);
+    drop_forgotten((struct sd_py_profile *)self);
+    stop((struct sd_py_profile *)self);
     Py_RETURN_NONE;
 }
 
 static PyObject *profile_clear(PyObject *self, PyObject *unused)
 {
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
     struct sd_calls_names names;
     int rc;
 
@@ -353,14 +356,14 @@ static PyObject *disable_plainly(PyObject *self)
     struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
     PyObject *disable;
 
-    if (!ext || refuses((struct sd_profile *)self, "disable"))
+    if (!ext || refuses((struct sd_py_profile *)self, "disable"))
         return NULL;
     disable = PyObject_GetAttrString((PyObject *)ext->profile, "disable");
     if (!disable)
         return NULL;
     sd_calls_rename_c(&profile_methods[AT_EXIT], &profile_methods[AT_DISABLE], disable);
     Py_DECREF(disable);
-    stop((struct sd_profile *)self);
+    stop((struct sd_py_profile *)self);
     Py_RETURN_NONE;
 }
 
@@ -390,7 +393,7 @@ static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwar
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOp:getstats", names, &bias,
                                      &thread, &is_cpu) ||
-        refuses((struct sd_profile *)self, "read"))
+        refuses((struct sd_py_profile *)self, "read"))
         return NULL;
     look.is_cpu = is_cpu;
     look.has_bias = bias != Py_None;
@@ -404,12 +407,12 @@ static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwar
         PyErr_SetString(PyExc_ValueError, "threads are numbered from 0");
         return NULL;
     }
-    return sd_profile_getstats((struct sd_profile *)self, &look);
+    return sd_profile_getstats((struct sd_py_profile *)self, &look);
 }
 
 static PyObject *profile_snapshot(PyObject *self, PyObject *unused)
 {
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
     PyObject *stats;
 
     (void)unused;
@@ -426,7 +429,7 @@ static PyObject *profile_create(PyObject *self, PyObject *unused)
 {
     PyObject *theirs = overridden(self, "disable", profile_disable), *done;
 
-    if (PyErr_Occurred() || refuses((struct sd_profile *)self, "disable")) {
+    if (PyErr_Occurred() || refuses((struct sd_py_profile *)self, "disable")) {
         Py_XDECREF(theirs);
         return NULL;
     }
@@ -436,7 +439,7 @@ static PyObject *profile_create(PyObject *self, PyObject *unused)
             return NULL;
         Py_DECREF(done);
     }
-    stop((struct sd_profile *)self);
+    stop((struct sd_py_profile *)self);
     return profile_snapshot(self, unused);
 }
 
@@ -448,13 +451,13 @@ static int write_file(PyObject *path, PyObject *bytes)
     PyObject *closed = NULL;
 
     if (file) { /* the first exception is the one to tell */
-        struct sd_raised raised = sd_raised_take();
+        struct sd_pending_exception raised = sd_pending_exception_take();
 
         closed = PyObject_CallMethod(file, "close", NULL);
         if (!done)
             PyErr_Clear();
         if (!done)
-            sd_raised_give_back(raised);
+            sd_pending_exception_give_back(raised);
     }
     Py_XDECREF(io);
     Py_XDECREF(file);
@@ -470,7 +473,7 @@ static PyObject *profile_dump(PyObject *self, PyObject *path)
     if (!done)
         return NULL;
     Py_DECREF(done);
-    bytes = PyMarshal_WriteObjectToString(((struct sd_profile *)self)->stats,
+    bytes = PyMarshal_WriteObjectToString(((struct sd_py_profile *)self)->stats,
                                           Py_MARSHAL_VERSION);
     if (!bytes || write_file(path, bytes) < 0) {
         Py_XDECREF(bytes);
@@ -483,38 +486,39 @@ static PyObject *profile_dump(PyObject *self, PyObject *path)
 static PyObject *profile_threads(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return refuses((struct sd_profile *)self, "read")
+    return refuses((struct sd_py_profile *)self, "read")
                ? NULL
-               : sd_profile_threads((struct sd_profile *)self);
+               : sd_profile_threads((struct sd_py_profile *)self);
 }
 
 static PyObject *profile_capture(PyObject *self, PyObject *command)
 {
     const char *text = PyUnicode_AsUTF8(command);
 
-    if (!text || refuses((struct sd_profile *)self, "read"))
+    if (!text || refuses((struct sd_py_profile *)self, "read"))
         return NULL;
-    return sd_profile_as_capture((struct sd_profile *)self, text);
+    return sd_profile_as_capture((struct sd_py_profile *)self, text);
 }
 
 /* --- The type -------------------------------------------------------------------- */
 
-static int make_session(struct sd_profile *p)
+static int make_session(struct sd_py_profile *p)
 {
-    struct sd_calls_wish wish = { .events = events_of(p),
-                                  .has_cpu = p->has_cpu,
-                                  .has_timeline = p->has_timeline,
-                                  .n_max = p->n_nodes,
-                                  .timer = p->timer ? read_timer : NULL,
-                                  .of = p,
-                                  .names = { sd_calls_define, &p->names, sd_calls_sign,
-                                             sd_calls_function_key } };
+    struct sd_calls_request request = {
+        .events = events_of(p),
+        .has_cpu = p->has_cpu,
+        .has_timeline = p->has_timeline,
+        .n_max = p->n_nodes,
+        .timer = p->timer ? read_timer : NULL,
+        .of = p,
+        .names = { sd_calls_define, &p->names, sd_calls_sign, sd_calls_function_key }
+    };
     int rc;
 
     sd_calls_session_free(p->session);
     p->session = NULL;
     sd_calls_names_release(&p->names);
-    rc = sd_calls_session_new(&wish, &p->session);
+    rc = sd_calls_session_new(&request, &p->session);
     if (rc < 0)
         sd_ext_raise(rc);
     return rc < 0 ? -1 : 0;
@@ -526,10 +530,11 @@ static int check_timeline(PyObject *timer)
     int rc = 0;
 
     if (timer != Py_None)
-        rc = sd_fail(SD_EUSAGE, "a timeline has the processor's clock, not a timer");
+        rc = sd_fail(SD_EUSAGE, "timeline=True cannot be combined with a custom timer");
     else if (!sd_session_has_capture())
-        rc = sd_fail(SD_EUSAGE, "a timeline goes into a capture, and there is none: "
-                                "sonde.start(\"x.sonde\") first");
+        rc = sd_fail(
+            SD_EUSAGE,
+            "timeline=True needs a capture; call sonde.start(\"x.sonde\") first");
     if (rc < 0)
         sd_ext_raise(rc);
     return rc < 0 ? -1 : 0;
@@ -543,7 +548,7 @@ static int take_nodes(PyObject *given, uint32_t *out)
     if (n == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
         return -1;
     if (given != Py_None && (n < SD_CALLS_NODES_LEAST || n > SD_CALLS_NODES_MOST)) {
-        PyErr_SetString(PyExc_ValueError, "nodes must be 2 to 16,000,000");
+        PyErr_SetString(PyExc_ValueError, "nodes must be from 2 to 16,000,000");
         return -1;
     }
     *out = (uint32_t)n;
@@ -557,7 +562,7 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     static char *names[] = { "timer",    "timeunit", "subcalls", "builtins",
                              "threads",  "cpu",      "raw",      "signatures",
                              "timeline", "nodes",    NULL };
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
     PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL, *nodes = Py_None;
     uint32_t n_nodes;
     int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, timeline = 0, detail;
@@ -607,14 +612,14 @@ static PyObject *profile_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     PyObject *self = ext ? PyType_GenericNew(type, args, kwargs) : NULL;
 
     if (self)
-        ((struct sd_profile *)self)->has_manners =
+        ((struct sd_py_profile *)self)->has_manners =
             ext->lsprof && PyType_IsSubtype(type, ext->lsprof);
     return self;
 }
 
 static PyObject *get_untraced(PyObject *self, void *unused)
 {
-    const struct sd_profile *p = (struct sd_profile *)self;
+    const struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     (void)unused;
     return PyFloat_FromDouble(p->session ? sd_profile_untraced(p) : 0);
@@ -622,7 +627,7 @@ static PyObject *get_untraced(PyObject *self, void *unused)
 
 static PyObject *get_folded(PyObject *self, void *unused)
 {
-    const struct sd_profile *p = (struct sd_profile *)self;
+    const struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     (void)unused;
     return PyLong_FromUnsignedLongLong(p->session ? sd_profile_folded(p) : 0);
@@ -630,7 +635,7 @@ static PyObject *get_folded(PyObject *self, void *unused)
 
 static PyObject *get_lost(PyObject *self, void *unused)
 {
-    const struct sd_profile *p = (struct sd_profile *)self;
+    const struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     (void)unused;
     return PyLong_FromUnsignedLongLong(p->session ? sd_profile_lost(p) : 0);
@@ -638,7 +643,7 @@ static PyObject *get_lost(PyObject *self, void *unused)
 
 static int profile_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     SD_VISIT_TYPE(self);
     Py_VISIT(p->timer);
@@ -648,7 +653,7 @@ static int profile_traverse(PyObject *self, visitproc visit, void *arg)
 
 /* The trees first, which use the names.  What a class that goes here runs may ask this
  * Profile again, and finds it empty. */
-static void forget_all(struct sd_profile *p)
+static void forget_all(struct sd_py_profile *p)
 {
     if (p->session)
         sd_calls_session_clear(p->session);
@@ -658,11 +663,11 @@ static void forget_all(struct sd_profile *p)
 /* While it runs, its timer is needed. */
 static int profile_clear_refs(PyObject *self)
 {
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     stop(p);
     if (p->session)
-        p->session->wish.timer = NULL;
+        p->session->request.timer = NULL;
     forget_all(p);
     Py_CLEAR(p->timer);
     Py_CLEAR(p->stats);
@@ -671,15 +676,15 @@ static int profile_clear_refs(PyObject *self)
 
 static void profile_dealloc(PyObject *self)
 {
-    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
     PyTypeObject *type = Py_TYPE(self);
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
 
     PyObject_GC_UnTrack(self);
     profile_clear_refs(self);
     sd_calls_session_free(p->session);
     sd_calls_names_release(&p->names);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -698,29 +703,29 @@ static PyMethodDef profile_methods[] = {
     { "clear", profile_clear, METH_NOARGS,
       "clear()\n--\n\nForgets all that was collected." },
     { "getstats", WITH_KEYWORDS(profile_getstats), METH_VARARGS | METH_KEYWORDS,
-      "getstats(*, bias=None, thread=None, cpu=False)\n--\n\nA list of profiler_entry, "
-      "one for each function: code, callcount, reccallcount,\ntotaltime, inlinetime "
-      "and "
-      "calls, a list of profiler_subentry or None." },
+      "getstats(*, bias=None, thread=None, cpu=False)\n--\n\nReturns a list of "
+      "profiler_entry, one for each function: code, callcount,\nreccallcount, "
+      "totaltime, inlinetime and calls, a list of profiler_subentry or None." },
     { "snapshot_stats", profile_snapshot, METH_NOARGS,
       "snapshot_stats()\n--\n\nPuts what was collected so far into the attribute "
       "`stats`, as pstats wants it." },
     { "create_stats", profile_create, METH_NOARGS,
-      "create_stats()\n--\n\nStops collecting, and puts it into the attribute "
-      "`stats`." },
+      "create_stats()\n--\n\nStops collecting, and puts what was collected into the "
+      "attribute `stats`." },
     { "dump_stats", profile_dump, METH_O,
       "dump_stats(file)\n--\n\nStops collecting, and writes a file that pstats "
       "reads." },
     { "_capture", profile_capture, METH_O,
-      "_capture(command)\n--\n\nWhat was collected as the bytes of a capture." },
+      "_capture(command)\n--\n\nReturns what was collected as the bytes of a "
+      "capture." },
     { "threads", profile_threads, METH_NOARGS,
-      "threads()\n--\n\nThe threads that were followed: (ident, native id, seconds "
-      "followed, CPU seconds)." },
+      "threads()\n--\n\nReturns the threads that were traced: (ident, native id, "
+      "seconds traced, CPU\nseconds)." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyMemberDef profile_members[] = {
-    { "stats", T_OBJECT_EX, offsetof(struct sd_profile, stats), 0,
+    { "stats", T_OBJECT_EX, offsetof(struct sd_py_profile, stats), 0,
       "What create_stats() made: {(file, line, name): (primitive calls, calls, own "
       "time, "
       "total time, callers)}" },
@@ -729,10 +734,9 @@ static PyMemberDef profile_members[] = {
 
 static PyGetSetDef profile_attributes[] = {
     { "untraced", get_untraced, NULL,
-      "Seconds in which calls were kept from it, summed over its threads: another tool "
+      "Seconds in which calls were not traced, summed over its threads: another tool "
       "took the\ninterpreter's events away, or a recursion was too deep for the C "
-      "stack "
-      "(3.11).",
+      "stack (3.11).",
       NULL },
     { "lost", get_lost, NULL,
       "Calls that are not counted: their thread had more pairs of caller and callee\n"
@@ -753,7 +757,7 @@ PyDoc_STRVAR(
     "Counts and times every call.\n\n"
     "The clock is the processor's own, or `timer`: a function that returns "
     "seconds, or\nintegers of `timeunit` seconds each.  Without `threads` only "
-    "the thread that calls\nenable() is followed.  `cpu` measures CPU time, "
+    "the thread that calls\nenable() is traced.  `cpu` measures CPU time, "
     "too.  Times are without the cost\nof tracing unless `raw` asks for all.  With\n"
     "`signatures` a function is told apart by the types of its arguments, and by the\n"
     "dtype and shape of arrays: 'lengths' adds the lengths of containers, 'sizes' the\n"
@@ -771,14 +775,14 @@ static PyType_Slot profile_slots[] = {
 
 PyType_Spec sd_profile_spec = {
     .name = "sonde.Profile",
-    .basicsize = sizeof(struct sd_profile),
+    .basicsize = sizeof(struct sd_py_profile),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = profile_slots,
 };
 
 PyType_Spec sd_lsprof_spec = {
     .name = "_lsprof.Profiler",
-    .basicsize = sizeof(struct sd_profile),
+    .basicsize = sizeof(struct sd_py_profile),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = profile_slots,
 };

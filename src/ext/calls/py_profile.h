@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_PROFILE_H
-#define SD_EXT_PROFILE_H
-/* profile: `_sonde.Profile`, every call counted and timed as cProfile.Profile does; and
+#ifndef SD_EXT_CALLS_PY_PROFILE_H
+#define SD_EXT_CALLS_PY_PROFILE_H
+/* py_profile: `_sonde.Profile`, every call counted and timed as cProfile.Profile does;
+ * and
  * `_sonde.LsprofProfiler`, the same with the manners of _lsprof.Profiler (one at a
  * time, under the tool id of profilers), for sonde.compat. */
 #include "ext/ext.h"
@@ -18,7 +19,7 @@ enum sd_profile_switch { /* what the constructor and enable() switch on */
                          SD_PROFILE_SIGNATURES = 4,
 };
 
-struct sd_profile {
+struct sd_py_profile {
     PyObject_HEAD struct sd_calls_session *session; /* owned; NULL until __init__ */
     struct sd_calls_names names;
     PyObject *timer;   /* a callable, or NULL: ticks; owned */
@@ -31,16 +32,19 @@ struct sd_profile {
     bool has_timeline; /* when each call was, too */
     bool is_raw;       /* times as measured, the cost of tracing in them */
     bool is_enabled;
-    bool is_in_timer; /* the user's clock runs: nothing may be changed under it */
-    bool has_manners; /* those of cProfile */
-    bool is_cprofile; /* is known as that just now */
+    unsigned n_in_timer; /* threads in the user's clock: nothing may be changed under
+                            it */
+    bool has_manners;    /* those of cProfile */
+    bool is_cprofile;    /* is known as that just now */
 };
 
-extern PyType_Spec sd_profile_spec, sd_lsprof_spec;
 /* Makes profiler_entry and profiler_subentry.  -1 with an exception. */
 int sd_profile_make_entries(struct sd_ext *ext);
+/* Gives _lsprof.Profiler the private methods that CPython's has; -1 with an exception.
+ */
+int sd_lsprof_add_callbacks(PyTypeObject *type);
 
-/* --- profile_stats.c: the numbers of a Profile as Python objects */
+/* --- py_profile_stats.c: the numbers of a Profile as Python objects */
 
 struct sd_profile_look { /* how they are wanted */
     long thread;         /* only of this one of threads(); -1: all together */
@@ -50,16 +54,17 @@ struct sd_profile_look { /* how they are wanted */
 };
 
 /* A list of profiler_entry; NULL with an exception. */
-PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look *look);
+PyObject *sd_profile_getstats(struct sd_py_profile *p,
+                              const struct sd_profile_look *look);
 /* pstats' dictionary. */
-PyObject *sd_profile_as_stats(struct sd_profile *p);
+PyObject *sd_profile_as_stats(struct sd_py_profile *p);
 /* Seconds in which calls were kept from it, of all its threads; calls that found no
  * place of their own. */
-double sd_profile_untraced(const struct sd_profile *p);
-uint64_t sd_profile_folded(const struct sd_profile *p);
-uint64_t sd_profile_lost(const struct sd_profile *p); /* that are counted nowhere */
+double sd_profile_untraced(const struct sd_py_profile *p);
+uint64_t sd_profile_folded(const struct sd_py_profile *p);
+uint64_t sd_profile_lost(const struct sd_py_profile *p); /* that are counted nowhere */
 /* A capture of it, as bytes. */
-PyObject *sd_profile_as_capture(struct sd_profile *p, const char *command);
+PyObject *sd_profile_as_capture(struct sd_py_profile *p, const char *command);
 /* [(ident, tid, seconds followed, CPU seconds)] */
-PyObject *sd_profile_threads(struct sd_profile *p);
+PyObject *sd_profile_threads(struct sd_py_profile *p);
 #endif

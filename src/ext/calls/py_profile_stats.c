@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_stats: what a Profile has counted, as Python objects.
+/* py_profile_stats: converts what a Profile has counted to Python objects.
  *
  * Making an object may run a collection of garbage, hence any code, hence calls that
  * are counted while we read.  So the trees are copied first, and the functions held. */
@@ -57,7 +57,7 @@ static PyObject *text_of(uint64_t key)
     return text;
 }
 
-static int add_function(struct numbers *m, const struct sd_profile *p, uint64_t key)
+static int add_function(struct numbers *m, const struct sd_py_profile *p, uint64_t key)
 {
     PyObject **grown =
         sd_grow_array(m->functions, &m->cap, m->n_functions + 1, sizeof *grown);
@@ -76,7 +76,7 @@ static int add_function(struct numbers *m, const struct sd_profile *p, uint64_t 
     return 0;
 }
 
-static int number_of(struct numbers *m, const struct sd_profile *p, uint64_t key,
+static int number_of(struct numbers *m, const struct sd_py_profile *p, uint64_t key,
                      uint32_t *out)
 {
     uint64_t known;
@@ -99,16 +99,17 @@ struct open_calls {
     bool is_cpu;
 };
 
-static struct sd_traced_calls with(struct sd_traced_calls a, struct sd_calls_inside b)
+static struct sd_call_counts_calls with(struct sd_call_counts_calls a,
+                                        struct sd_calls_inside b)
 {
-    return (struct sd_traced_calls){ a.python + b.python, a.c + b.c };
+    return (struct sd_call_counts_calls){ a.python + b.python, a.c + b.c };
 }
 
 /* One call of the function less. */
-static struct sd_traced_calls without_one(struct sd_traced_calls a, bool is_c)
+static struct sd_call_counts_calls without_one(struct sd_call_counts_calls a, bool is_c)
 {
-    return (struct sd_traced_calls){ a.python - (!is_c && a.python),
-                                     a.c - (is_c && a.c) };
+    return (struct sd_call_counts_calls){ a.python - (!is_c && a.python),
+                                          a.c - (is_c && a.c) };
 }
 
 static void leave_pair_out(struct open_calls *o, struct sd_pair *pair,
@@ -180,18 +181,20 @@ static void leave_out(void *of, const struct sd_open_entry *open)
     node->inclusive += o->is_cpu ? 0 : (int64_t)open->ticks;
 }
 
-static struct sd_traced_calls calls_in(struct sd_calls_inside n)
+static struct sd_call_counts_calls calls_in(struct sd_calls_inside n)
 {
-    return (struct sd_traced_calls){ n.python, n.c };
+    return (struct sd_call_counts_calls){ n.python, n.c };
 }
 
-static struct sd_traced_calls and_calls(struct sd_traced_calls a, bool is_c, uint64_t n)
+static struct sd_call_counts_calls and_calls(struct sd_call_counts_calls a, bool is_c,
+                                             uint64_t n)
 {
-    return (struct sd_traced_calls){ a.python + (is_c ? 0 : n), a.c + (is_c ? n : 0) };
+    return (struct sd_call_counts_calls){ a.python + (is_c ? 0 : n),
+                                          a.c + (is_c ? n : 0) };
 }
 
 /* The functions of a pair go by their sites in the tree, of which each has a number. */
-static int copy_pairs(struct numbers *m, const struct sd_profile *p,
+static int copy_pairs(struct numbers *m, const struct sd_py_profile *p,
                       const struct sd_call_tree *t, bool is_cpu)
 {
     uint32_t n = sd_call_pairs_n(t);
@@ -251,7 +254,7 @@ static void copy_beyond(struct numbers *m, struct sd_node *node,
     node->function = m->n_below++;
 }
 
-static int copy_tree(struct numbers *m, const struct sd_profile *p,
+static int copy_tree(struct numbers *m, const struct sd_py_profile *p,
                      const struct sd_call_tree *t, bool is_cpu)
 {
     uint32_t n = sd_cells_n(t->table), first = (uint32_t)m->n_nodes;
@@ -285,7 +288,7 @@ static int copy_tree(struct numbers *m, const struct sd_profile *p,
     return rc;
 }
 
-static int copy_trees(struct numbers *m, const struct sd_profile *p,
+static int copy_trees(struct numbers *m, const struct sd_py_profile *p,
                       const struct sd_profile_look *look)
 {
     const struct sd_calls_session *s = p->session;
@@ -309,7 +312,7 @@ static int copy_trees(struct numbers *m, const struct sd_profile *p,
 
 /* --- From nodes to numbers ------------------------------------------------------- */
 
-static double seconds_of_tick(const struct sd_profile *p)
+static double seconds_of_tick(const struct sd_py_profile *p)
 {
     struct sd_ticks_pair first = sd_calls_first_pair(),
                          now = sd_ticks_pair(p->session->clock);
@@ -327,7 +330,7 @@ static uint64_t scaled(uint32_t ticks, double scale)
 }
 
 /* What is subtracted: the cost of tracing, or what the user says. */
-static bool cost_of(const struct sd_profile *p, const struct sd_profile_look *look,
+static bool cost_of(const struct sd_py_profile *p, const struct sd_profile_look *look,
                     double seconds, struct sd_trace_cost *cost)
 {
     const struct sd_call_costs *known = &p->session->costs;
@@ -352,7 +355,7 @@ static bool cost_of(const struct sd_profile *p, const struct sd_profile_look *lo
     return !p->timer && !p->is_raw;
 }
 
-static int derive(struct sd_profile *p, const struct sd_profile_look *look,
+static int derive(struct sd_py_profile *p, const struct sd_profile_look *look,
                   struct numbers *m)
 {
     struct sd_trace_cost cost;
@@ -547,7 +550,8 @@ static int make_signatures(struct sd_ext *ext, struct numbers *m)
     return 0;
 }
 
-PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look *look)
+PyObject *sd_profile_getstats(struct sd_py_profile *p,
+                              const struct sd_profile_look *look)
 {
     struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
     PyObject *entries = NULL, **callees;
@@ -663,7 +667,7 @@ static int fill_stats(PyObject *stats, const struct numbers *m, PyObject **keys,
     return 0;
 }
 
-PyObject *sd_profile_as_stats(struct sd_profile *p)
+PyObject *sd_profile_as_stats(struct sd_py_profile *p)
 {
     static const struct sd_profile_look all = { .thread = -1 };
     PyObject *stats = PyDict_New(), **keys;
@@ -688,7 +692,7 @@ PyObject *sd_profile_as_stats(struct sd_profile *p)
 /* --- what is missing -------------------------------------------------------------- */
 
 /* In ticks, whatever clock the user's times are of. */
-double sd_profile_untraced(const struct sd_profile *p)
+double sd_profile_untraced(const struct sd_py_profile *p)
 {
     struct sd_ticks_pair first = sd_calls_first_pair(),
                          now = sd_ticks_pair(p->session->clock);
@@ -699,7 +703,7 @@ double sd_profile_untraced(const struct sd_profile *p)
     return (double)ticks * sd_ticks_ns(p->session->clock, &first, &now) * 1e-9;
 }
 
-uint64_t sd_profile_folded(const struct sd_profile *p)
+uint64_t sd_profile_folded(const struct sd_py_profile *p)
 {
     uint64_t n = 0;
 
@@ -708,7 +712,7 @@ uint64_t sd_profile_folded(const struct sd_profile *p)
     return n;
 }
 
-uint64_t sd_profile_lost(const struct sd_profile *p)
+uint64_t sd_profile_lost(const struct sd_py_profile *p)
 {
     uint64_t n = 0;
 
@@ -721,7 +725,7 @@ uint64_t sd_profile_lost(const struct sd_profile *p)
 
 /* Readers subtract the cost of tracing that a root names, and of a raw profile there is
  * nothing to subtract.  Trees are followed again later, so it stays with them. */
-static int write_capture(struct sd_profile *p, const struct sd_whole_how *how,
+static int write_capture(struct sd_py_profile *p, const struct sd_whole_how *how,
                          struct sd_cells **tables, struct sd_call_root *roots,
                          struct sd_buf *to)
 {
@@ -749,7 +753,7 @@ static int write_capture(struct sd_profile *p, const struct sd_whole_how *how,
     return rc;
 }
 
-PyObject *sd_profile_as_capture(struct sd_profile *p, const char *command)
+PyObject *sd_profile_as_capture(struct sd_py_profile *p, const char *command)
 {
     struct sd_whole_how how = { .command = command };
     struct sd_cells **tables = sd_alloc((p->session->n_trees + 1) * sizeof *tables);
@@ -788,7 +792,7 @@ static double cpu_seconds(const struct sd_call_tree *t)
     return (double)sum * 1e-9;
 }
 
-PyObject *sd_profile_threads(struct sd_profile *p)
+PyObject *sd_profile_threads(struct sd_py_profile *p)
 {
     double seconds = seconds_of_tick(p);
     PyObject *list = PyList_New(0);

@@ -38,15 +38,15 @@ static PyObject *offer_exit(PyObject *self, PyObject *unused)
  * whose sys.path is cut, it is not the fault that our adapter cannot be imported. */
 static PyObject *profiler_behind(void)
 {
-    struct sd_raised first = sd_raised_take();
+    struct sd_pending_exception first = sd_pending_exception_take();
     PyObject *profiler = sd_ext_adapter("_lines", "of_capture", Py_None);
 
     if (!profiler && PyErr_ExceptionMatches(PyExc_Exception) &&
         !PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
-        sd_raised_give_back(first);
+        sd_pending_exception_give_back(first);
     } else {
-        sd_raised_drop(first);
+        sd_pending_exception_drop(first);
     }
     return profiler;
 }
@@ -138,7 +138,7 @@ static PyMethodDef finder_methods[] = {
 };
 
 static PyType_Slot finder_slots[] = {
-    { Py_tp_doc, "Tells a package of `profile` when it is imported." },
+    { Py_tp_doc, "Gives a package our `profile` when it is imported." },
     { Py_tp_dealloc, finder_dealloc },
     { Py_tp_methods, finder_methods },
     { 0, NULL },
@@ -180,7 +180,7 @@ static bool is_led(PyObject *importers, const char *module)
 
 static void lead_importers(PyObject *offer, const char *module, const char *adapter)
 {
-    PyObject *importers = PySys_GetObject("meta_path");
+    PyObject *importers = sd_sys_get("meta_path");
     bool can = importers && PyList_Check(importers) && !is_led(importers, module);
     PyObject *made = can ? make(&finder_spec) : NULL;
     struct finder *finder = (struct finder *)made;
@@ -201,7 +201,7 @@ void sd_offer_profile(void)
         sd_lines_captured() || sd_lines_are_asked() ? PyEval_GetBuiltins() : NULL;
     PyObject *offer = builtins ? make(&offer_spec) : NULL;
 
-    if (offer && !PyDict_GetItemString(builtins, "profile"))
+    if (offer && !sd_dict_get(builtins, "profile"))
         PyDict_SetItemString(builtins, "profile", offer);
     if (offer)
         lead_importers(offer, "line_profiler.explicit_profiler", "lead_line_profiler");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_OFFER_H
-#define SD_EXT_OFFER_H
-/* offer: what a program is given without asking while the capture wants lines.
+#ifndef SD_EXT_LINES_BUILTIN_PROFILE_H
+#define SD_EXT_LINES_BUILTIN_PROFILE_H
+/* builtin_profile: gives a program `profile` without an import while the capture wants
+ * lines.
  *
  * `profile` among the builtins, as under kernprof: a decorator that chooses, and for
  * whom asks all that kernprof's has besides (`with profile:`, profile.print_stats(),

@@ -40,7 +40,7 @@ static int add_attribute(struct search *s, PyObject *o, const char *name, int de
 static int add_function(struct search *s, PyObject *function, int depth)
 {
     PyObject *dict = ((PyFunctionObject *)function)->func_dict;
-    PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL;
+    PyObject *wrapped = dict ? sd_dict_get(dict, "__wrapped__") : NULL;
     int rc = PyList_Append(s->codes, PyFunction_GET_CODE(function));
 
     return rc == 0 && wrapped ? add_codes(s, wrapped, depth + 1) : rc;
@@ -197,7 +197,7 @@ static bool is_programs_own(void)
  * code, in which a Ctrl-C may come: that stands then. */
 static void note_failure(struct sd_log *log)
 {
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *why = PyObject_Str(raised.value ? raised.value : raised.type);
     const char *told = why ? PyUnicode_AsUTF8(why) : NULL;
     char text[256];
@@ -211,7 +211,7 @@ static void note_failure(struct sd_log *log)
              (int)getpid(), (int)n, told);
     sd_log_note(log, SD_NOTE_REFUSAL, text);
     Py_XDECREF(why);
-    sd_raised_drop(raised);
+    sd_pending_exception_drop(raised);
 }
 
 /* True: what stands is for the program. */
@@ -228,10 +228,10 @@ static bool settle_failure(void)
 }
 
 /* From a line of the program. */
-static void do_above(const struct sd_lines_passed *p)
+static void do_above(const struct sd_lines_alarm *p)
 {
-    struct sd_raised raised = sd_raised_take();
-    const struct sd_line_chosen *by = (const struct sd_line_chosen *)p->by;
+    struct sd_pending_exception raised = sd_pending_exception_take();
+    const struct sd_line_target *by = (const struct sd_line_target *)p->by;
     PyObject *code = by ? (PyObject *)by->code : Py_None;
     PyObject *what = Py_BuildValue("(LKzOIi)", (long long)p->rss_bytes,
                                    (unsigned long long)p->limit_bytes, p->then, code,
@@ -242,9 +242,9 @@ static void do_above(const struct sd_lines_passed *p)
     sd_line_alarm_raised = !done && settle_failure();
     Py_XDECREF(done);
     if (sd_line_alarm_raised)
-        sd_raised_drop(raised);
+        sd_pending_exception_drop(raised);
     else
-        sd_raised_give_back(raised);
+        sd_pending_exception_give_back(raised);
 }
 
 void sd_lines_watch_limit(void)

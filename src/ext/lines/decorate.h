@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_DECORATE_H
-#define SD_EXT_DECORATE_H
-/* decorate: the code objects behind whatever @profile may stand before. */
+#ifndef SD_EXT_LINES_DECORATE_H
+#define SD_EXT_LINES_DECORATE_H
+/* decorate: finds the code objects behind whatever @profile decorates. */
 #include "ext/ext.h"
 
 /* codes_of(object): a list of the code objects of a function, a method of any kind, a

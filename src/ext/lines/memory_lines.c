@@ -10,7 +10,7 @@
 
 static int by_line(const void *a, const void *b)
 {
-    const struct sd_lined_row *x = a, *y = b;
+    const struct sd_line_list_row *x = a, *y = b;
 
     return x->line < y->line ? -1 : x->line > y->line;
 }
@@ -24,7 +24,7 @@ static int64_t bytes_of(double mib)
                : 0;
 }
 
-static int take_row(struct sd_lined_row *row, PyObject *line, PyObject *measured)
+static int take_row(struct sd_line_list_row *row, PyObject *line, PyObject *measured)
 {
     unsigned long number = PyLong_AsUnsignedLong(line);
     double grew, after;
@@ -42,7 +42,8 @@ static int take_row(struct sd_lined_row *row, PyObject *line, PyObject *measured
     return 0;
 }
 
-static int take_rows(struct sd_lined *l, struct sd_lined_function *f, PyObject *lines)
+static int take_rows(struct sd_line_list *l, struct sd_line_list_function *f,
+                     PyObject *lines)
 {
     PyObject *line, *measured;
     Py_ssize_t at = 0;
@@ -61,7 +62,7 @@ static int take_rows(struct sd_lined *l, struct sd_lined_function *f, PyObject *
 }
 
 /* Takes the bytes, which may be NULL with an exception. */
-static const char *copy_of(struct sd_lined *l, PyObject *bytes)
+static const char *copy_of(struct sd_line_list *l, PyObject *bytes)
 {
     const char *copy = bytes ? sd_arena_string(&l->arena, PyBytes_AS_STRING(bytes),
                                                (size_t)PyBytes_GET_SIZE(bytes))
@@ -73,12 +74,12 @@ static const char *copy_of(struct sd_lined *l, PyObject *bytes)
     return copy;
 }
 
-static int take_function(struct sd_lined *l, PyObject *of)
+static int take_function(struct sd_line_list *l, PyObject *of)
 {
-    struct sd_lined_function *f = &l->functions[l->n];
+    struct sd_line_list_function *f = &l->functions[l->n];
     PyObject *file, *name, *lines;
 
-    *f = (struct sd_lined_function){ 0 };
+    *f = (struct sd_line_list_function){ 0 };
     if (!PyArg_ParseTuple(of, "UIUO!", &file, &f->first, &name, &PyDict_Type, &lines))
         return -1;
     /* A file is opened by the bytes that the file system knows it by, which need not be
@@ -94,7 +95,7 @@ static int take_function(struct sd_lined *l, PyObject *of)
     return 0;
 }
 
-static int take(struct sd_lined *l, PyObject *functions)
+static int take(struct sd_line_list *l, PyObject *functions)
 {
     Py_ssize_t n = PyList_GET_SIZE(functions);
 
@@ -110,7 +111,7 @@ static int take(struct sd_lined *l, PyObject *functions)
     return 0;
 }
 
-static PyObject *text_of(const struct sd_lined *l, unsigned precision)
+static PyObject *text_of(const struct sd_line_list *l, unsigned precision)
 {
     struct sd_out out;
     int rc;
@@ -123,7 +124,7 @@ static PyObject *text_of(const struct sd_lined *l, unsigned precision)
 
 PyObject *sd_memory_lines_text(PyObject *module, PyObject *args)
 {
-    struct sd_lined l = { 0 };
+    struct sd_line_list l = { 0 };
     PyObject *functions, *text = NULL;
     unsigned precision;
 
@@ -132,7 +133,7 @@ PyObject *sd_memory_lines_text(PyObject *module, PyObject *args)
         return NULL;
     if (take(&l, functions) == 0)
         text = text_of(&l, precision < 12 ? precision : 12);
-    sd_lined_release(&l);
+    sd_line_list_release(&l);
     return text;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_MEMORY_LINES_H
-#define SD_EXT_MEMORY_LINES_H
-/* memory_lines: the memory of lines that Python has, as memory_profiler prints it. */
+#ifndef SD_EXT_LINES_MEMORY_LINES_H
+#define SD_EXT_LINES_MEMORY_LINES_H
+/* memory_lines: prints memory by line, given as Python objects, as memory_profiler
+ * does. */
 #include "ext/ext.h"
 
 /* memory_text([(file, first line, name, {line: (MiB more, MiB after, times)}), ...],

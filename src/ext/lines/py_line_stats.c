@@ -152,7 +152,7 @@ static PyObject *lines_object(const struct sd_line_function *f)
     return all;
 }
 
-static PyObject *name_object(const struct sd_interned *name)
+static PyObject *name_object(const struct sd_intern_string *name)
 {
     return PyUnicode_DecodeUTF8(name->p, (Py_ssize_t)name->n, "surrogatepass");
 }
@@ -229,20 +229,20 @@ static int ask_source(void *context, const char *file, struct sd_code_text *into
     return rc != 0 ? rc : sd_code_text_read(into, file);
 }
 
-/* --- line_stats.h */
+/* --- py_line_stats.h */
 
 static PyObject *text_object(const struct sd_line_stats *s,
-                             struct sd_line_text_wish *wish, PyObject *source)
+                             struct sd_line_text_request *request, PyObject *source)
 {
     struct asking asking = { .source = source };
     struct sd_out out;
     int rc;
 
-    wish->source = ask_source;
-    wish->context = &asking;
+    request->source = ask_source;
+    request->context = &asking;
     sd_out_to_memory(&out);
     asking.resting = PyEval_SaveThread();
-    rc = sd_report_lines(s, wish, &out);
+    rc = sd_report_lines(s, request, &out);
     PyEval_RestoreThread(asking.resting);
     if (!PyErr_Occurred())
         return sd_ext_text(&out, rc);
@@ -254,25 +254,25 @@ PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
 {
     PyObject *timings, *unit, *output_unit, *source, *text = NULL;
     int strips, details, summarizes, sorts;
-    struct sd_line_text_wish wish = { 0 };
+    struct sd_line_text_request request = { 0 };
     struct sd_line_stats s;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OOOppppO(iiiii)", &timings, &unit, &output_unit,
                           &strips, &details, &summarizes, &sorts, &source,
-                          &wish.widths[0], &wish.widths[1], &wish.widths[2],
-                          &wish.widths[3], &wish.widths[4]))
+                          &request.widths[0], &request.widths[1], &request.widths[2],
+                          &request.widths[3], &request.widths[4]))
         return NULL;
-    wish.unit = output_unit == Py_None ? 0 : PyFloat_AsDouble(output_unit);
+    request.unit = output_unit == Py_None ? 0 : PyFloat_AsDouble(output_unit);
     if (PyErr_Occurred())
         return NULL;
-    wish.skips_zeros = strips;
-    wish.has_no_details = !details;
-    wish.has_summary = summarizes;
-    wish.is_sorted = sorts;
+    request.skips_zeros = strips;
+    request.has_no_details = !details;
+    request.has_summary = summarizes;
+    request.is_sorted = sorts;
     sd_line_stats_init(&s);
     if (take(&s, timings, unit) == 0)
-        text = text_object(&s, &wish, source);
+        text = text_object(&s, &request, source);
     sd_line_stats_release(&s);
     return text;
 }

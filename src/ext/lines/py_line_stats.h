@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_LINE_STATS_H
-#define SD_EXT_LINE_STATS_H
-/* line_stats: times of lines as line_profiler has them in Python:
- * {(file, first line, name): [(line, hits, time), ...]} and the seconds of a unit. */
+#ifndef SD_EXT_LINES_PY_LINE_STATS_H
+#define SD_EXT_LINES_PY_LINE_STATS_H
+/* py_line_stats: prints, loads, saves and adds up times of lines as line_profiler has
+ * them in Python: {(file, first line, name): [(line, hits, time), ...]} and the seconds
+ * of a unit. */
 #include "ext/ext.h"
 
 /* line_text(timings, unit, output_unit, stripzeros, details, summarize, sort, source)

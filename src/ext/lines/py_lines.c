@@ -14,7 +14,7 @@ struct lines {
     PyObject_HEAD struct sd_line_session *session; /* owned; NULL until __init__ */
     bool
         is_captured; /* it stands for the capture's: not ours to stop, clear and free */
-    struct sd_enabled enabled;
+    struct sd_enabled_threads enabled;
     unsigned n_forks; /* that there were when it was asked last */
 };
 
@@ -22,7 +22,7 @@ struct lines {
 static void forget_other_threads(struct lines *l)
 {
     if (l->n_forks != sd_line_forks())
-        sd_enabled_keep_only(&l->enabled, sd_thread_state_number());
+        sd_enabled_threads_keep_only(&l->enabled, sd_thread_state_number());
     l->n_forks = sd_line_forks();
 }
 
@@ -56,7 +56,7 @@ static bool is_code(PyObject *o)
 {
     if (PyCode_Check(o))
         return true;
-    PyErr_Format(PyExc_TypeError, "a code object is wanted, not %.100s",
+    PyErr_Format(PyExc_TypeError, "expected a code object, not %.100s",
                  Py_TYPE(o)->tp_name);
     return false;
 }
@@ -125,13 +125,14 @@ static int switch_on(struct lines *l, struct sd_line_session *s)
 {
     int rc = start(s);
 
-    return rc < 0 ? rc : sd_enabled_set(&l->enabled, sd_thread_state_number(), true);
+    return rc < 0 ? rc
+                  : sd_enabled_threads_set(&l->enabled, sd_thread_state_number(), true);
 }
 
 /* It rests: who switches it on by calls does so again soon. */
 static void switch_off(struct lines *l, struct sd_line_session *s)
 {
-    sd_enabled_set(&l->enabled, sd_thread_state_number(), false);
+    sd_enabled_threads_set(&l->enabled, sd_thread_state_number(), false);
     if (l->enabled.n_on == 0 && !l->is_captured)
         sd_line_session_rest(s);
 }
@@ -166,14 +167,14 @@ static PyObject *lines_enable_by_count(PyObject *self, PyObject *unused)
     (void)unused;
     if (!s)
         return NULL;
-    t = sd_enabled_find(&l->enabled, sd_thread_state_number());
+    t = sd_enabled_threads_find(&l->enabled, sd_thread_state_number());
     if (t && t->count > 0) {
         t->count++;
         Py_RETURN_NONE;
     }
     rc = switch_on(l, s);
     if (rc == 0)
-        rc = sd_enabled_set_count(&l->enabled, sd_thread_state_number(), 1);
+        rc = sd_enabled_threads_set_count(&l->enabled, sd_thread_state_number(), 1);
     return done(rc);
 }
 
@@ -187,7 +188,7 @@ static PyObject *lines_disable_by_count(PyObject *self, PyObject *unused)
     (void)unused;
     if (!s)
         return NULL;
-    t = sd_enabled_find(&l->enabled, sd_thread_state_number());
+    t = sd_enabled_threads_find(&l->enabled, sd_thread_state_number());
     if (t && t->count > 0 && --t->count == 0)
         switch_off(l, s);
     Py_RETURN_NONE;
@@ -195,8 +196,8 @@ static PyObject *lines_disable_by_count(PyObject *self, PyObject *unused)
 
 static PyObject *get_enable_count(PyObject *self, void *unused)
 {
-    const struct sd_enabled_thread *t =
-        sd_enabled_find(&((struct lines *)self)->enabled, sd_thread_state_number());
+    const struct sd_enabled_thread *t = sd_enabled_threads_find(
+        &((struct lines *)self)->enabled, sd_thread_state_number());
 
     (void)unused;
     return PyLong_FromLong(t ? t->count : 0);
@@ -212,8 +213,8 @@ static int set_enable_count(PyObject *self, PyObject *value, void *unused)
         PyErr_SetString(PyExc_AttributeError, "enable_count cannot be deleted");
     if (PyErr_Occurred())
         return -1;
-    rc = sd_enabled_set_count(&((struct lines *)self)->enabled,
-                              sd_thread_state_number(), count);
+    rc = sd_enabled_threads_set_count(&((struct lines *)self)->enabled,
+                                      sd_thread_state_number(), count);
     if (rc < 0)
         sd_ext_raise(rc);
     return rc;
@@ -373,7 +374,7 @@ static int lines_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "memory", "cpu", "peak", NULL };
     struct lines *l = (struct lines *)self;
-    struct sd_line_wish wish = { 0 };
+    struct sd_line_request request = { 0 };
     int memory = 0, cpu = 0, peak = 0, rc;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppp:Lines", names, &memory, &cpu,
@@ -381,10 +382,10 @@ static int lines_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     if (l->session || l->is_captured)
         return 0;
-    wish.has_memory = memory || peak;
-    wish.has_peak = peak;
-    wish.has_cpu = cpu;
-    rc = sd_line_session_new(&wish, &l->session);
+    request.has_memory = memory || peak;
+    request.has_peak = peak;
+    request.has_cpu = cpu;
+    rc = sd_line_session_new(&request, &l->session);
     if (rc < 0)
         sd_ext_raise(rc);
     return rc < 0 ? -1 : 0;
@@ -394,11 +395,11 @@ static void lines_dealloc(PyObject *self)
 {
     struct lines *l = (struct lines *)self;
     PyTypeObject *type = Py_TYPE(self);
-    struct sd_raised raised = sd_raised_take();
+    struct sd_pending_exception raised = sd_pending_exception_take();
 
     sd_line_session_free(l->session);
-    sd_enabled_release(&l->enabled);
-    sd_raised_give_back(raised);
+    sd_enabled_threads_release(&l->enabled);
+    sd_pending_exception_give_back(raised);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -431,17 +432,19 @@ PyObject *sd_lines_want_memory(PyObject *module, PyObject *unused)
 
 static PyMethodDef lines_methods[] = {
     { "add", lines_add, METH_O,
-      "add(code)\n--\n\nChooses a code object; True when it was not chosen before." },
+      "add(code)\n--\n\nChooses a code object; returns True if it was not chosen "
+      "before." },
     { "start", lines_start, METH_NOARGS,
       "start()\n--\n\nCounts the lines of what was chosen from now on, in all "
       "threads." },
     { "stop", lines_stop, METH_NOARGS, "stop()\n--\n\nCounts no more." },
     { "rest", lines_rest, METH_NOARGS,
-      "rest()\n--\n\nCounts no more, but will soon: start() is quick then." },
+      "rest()\n--\n\nCounts no more for a while; start() is quick then." },
     { "enable", lines_enable, METH_NOARGS,
       "enable()\n--\n\nCounts from now on, in all threads." },
     { "disable", lines_disable, METH_NOARGS,
-      "disable()\n--\n\nNo more, once every thread that enabled it has disabled it." },
+      "disable()\n--\n\nCounts no more, once every thread that enabled it has disabled "
+      "it." },
     { "enable_by_count", lines_enable_by_count, METH_NOARGS,
       "enable_by_count()\n--\n\nEnables it, unless this thread has, and counts." },
     { "disable_by_count", lines_disable_by_count, METH_NOARGS,
@@ -449,9 +452,9 @@ static PyMethodDef lines_methods[] = {
     { "clear", lines_clear, METH_NOARGS,
       "clear()\n--\n\nForgets what was counted, not what was chosen." },
     { "codes", lines_codes, METH_NOARGS,
-      "codes()\n--\n\nThe chosen code objects, in their order." },
+      "codes()\n--\n\nReturns the chosen code objects, in their order." },
     { "rows", lines_rows, METH_O,
-      "rows(code)\n--\n\nIts lines that ran: (line, hits, time, time in chosen "
+      "rows(code)\n--\n\nReturns its lines that ran: (line, hits, time, time in chosen "
       "functions,\nshortest hit, longest hit, CPU time, growth, largest memory after "
       "it, peak inside\nit, how often memory was read), in nanoseconds and bytes; what "
       "was not read is None." },
@@ -459,14 +462,13 @@ static PyMethodDef lines_methods[] = {
 };
 
 static PyGetSetDef lines_attributes[] = {
-    { "is_active", get_is_active, NULL, "Are lines counted now?", NULL },
+    { "is_active", get_is_active, NULL, "True while lines are counted.", NULL },
     { "enable_count", get_enable_count, set_enable_count,
       "How often this thread has enabled it by count.", NULL },
     { "costs", get_costs, NULL,
-      "What it costs to tell of a line, in nanoseconds: of a hit in its own time, of a "
-      "line and\nof a call in the time of who waits for them.  They are taken off; 0 "
-      "is "
-      "not known.",
+      "The cost of counting in nanoseconds: of a hit in its own time, of a line and of "
+      "a call in\nthe time of whoever waits for them.  These are subtracted; 0 is not "
+      "known.",
       NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };

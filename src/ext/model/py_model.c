@@ -21,7 +21,7 @@ struct sd_model *sd_model_of(PyTypeObject *type, PyObject *o)
 {
     if (PyObject_TypeCheck(o, type))
         return sd_model_in(o);
-    PyErr_Format(PyExc_TypeError, "a Model is wanted, not %.100s", Py_TYPE(o)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected a Model, not %.100s", Py_TYPE(o)->tp_name);
     return NULL;
 }
 
@@ -143,7 +143,7 @@ static PyObject *get_facts(PyObject *self, void *unused)
     for (size_t i = 0; dict && i < m->n_facts; i++) {
         const char *key = sd_model_text(m, m->facts[i].key);
         PyObject *value = sd_model_text_object(m, m->facts[i].value);
-        PyObject *old = PyDict_GetItemString(dict, key);
+        PyObject *old = sd_dict_get(dict, key);
 
         if (old && PyList_Check(old)) {
             if (!sd_list_take(old, value))
@@ -244,7 +244,7 @@ static PyType_Slot slots[] = {
 
 PyType_Spec sd_model_object_spec = {
     .name = "sonde._sonde.Model",
-    .basicsize = sizeof(struct sd_model_object),
+    .basicsize = sizeof(struct sd_py_model),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_MODEL_H
-#define SD_EXT_MODEL_H
-/* model: `_sonde.Model`, a neural network with the operators that ran, and the
+#ifndef SD_EXT_MODEL_PY_MODEL_H
+#define SD_EXT_MODEL_PY_MODEL_H
+/* py_model: `_sonde.Model`, a neural network with the operators that ran, and the
  * questions to it; and `_sonde.ModelRun`, the body of the mode of torch that fills one
- * (collect/model/run.h).  What sonde.model is made of. */
+ * (collect/model/model_pass.h).  What sonde.model is made of. */
 #include "ext/ext.h"
 
 struct sd_model;
-
-extern PyType_Spec sd_model_object_spec, sd_model_run_spec;
 
 /* A Model without anything in it; a new reference, or NULL with an exception. */
 PyObject *sd_model_object_new(PyTypeObject *type);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* model_costs: the questions to a Model whose answers depend on the way of counting.
+/* py_model_costs: the questions to a Model whose answers depend on the way of counting.
  *
  * Each works the costs out anew, because a model may still grow, and a thousand
  * operators take a fraction of a millisecond. */
 #include "ext/model/py_model_objects.h"
 
-#include "analyse/model/model_costs.h"
+#include "analyse/model/model_fit.h"
 #include "base/error.h"
 
 static int costs_of(PyObject *self, PyObject *args, const char *format,
@@ -125,7 +125,7 @@ PyObject *sd_ext_model_beyond(PyObject *self, PyObject *args)
     return said ? PyUnicode_FromString(said) : Py_NewRef(Py_None);
 }
 
-static const char *known_word(enum sd_op_known known)
+static const char *known_word(enum sd_op_coverage known)
 {
     switch (known) {
     case SD_OP_UNKNOWN:
@@ -138,7 +138,7 @@ static const char *known_word(enum sd_op_known known)
     return "unknown";
 }
 
-static PyObject *named_object(const struct sd_model *m, const struct sd_model_named *n,
+static PyObject *named_object(const struct sd_model *m, const struct sd_model_group *n,
                               bool is_operator)
 {
     PyObject *dict = PyDict_New();
@@ -154,7 +154,7 @@ static PyObject *named_object(const struct sd_model *m, const struct sd_model_na
 
 static PyObject *named_list(const struct sd_model_costs *c, bool is_operator)
 {
-    const struct sd_model_named *all = is_operator ? c->operators : c->types;
+    const struct sd_model_group *all = is_operator ? c->operators : c->types;
     size_t n = is_operator ? c->n_operators : c->n_types;
     PyObject *list = PyList_New(0);
 
@@ -293,7 +293,7 @@ static PyObject *unsupported_of(const struct sd_model_costs *c)
     PyObject *dict = PyDict_New();
 
     for (size_t i = 0; dict && i < c->n_operators; i++) {
-        const struct sd_model_named *o = &c->operators[i];
+        const struct sd_model_group *o = &c->operators[i];
 
         if (o->sum.n_unknown > 0 &&
             !sd_dict_take(dict, sd_model_text(c->model, o->name),

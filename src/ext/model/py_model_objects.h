@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_MODEL_OBJECTS_H
-#define SD_EXT_MODEL_OBJECTS_H
-/* model_objects: the parts of a model as Python has them: shapes are tuples, a sum of
- * costs is a dict with a key for each number, a layer a dict that says what and where
- * it is.
+#ifndef SD_EXT_MODEL_PY_MODEL_OBJECTS_H
+#define SD_EXT_MODEL_PY_MODEL_OBJECTS_H
+/* py_model_objects: converts the parts of a model to Python objects: shapes are tuples,
+ * a sum of costs is a dict with a key for each number, a layer a dict that says what
+ * and where it is.
  *
  * A number that was not measured is None, never 0: a program that adds up the answers
  * must not take one for the other. */
@@ -12,14 +12,14 @@
 
 struct sd_model_sum;
 
-struct sd_model_object {
+struct sd_py_model {
     PyObject_HEAD struct sd_model model;
 };
 
 /* What a Model holds; `self` is one. */
 static inline struct sd_model *sd_model_in(PyObject *self)
 {
-    return &((struct sd_model_object *)self)->model;
+    return &((struct sd_py_model *)self)->model;
 }
 
 PyObject *sd_model_text_object(const struct sd_model *m, uint32_t id);
@@ -37,7 +37,7 @@ bool sd_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at);
 bool sd_dict_take(PyObject *dict, const char *key, PyObject *value);
 bool sd_list_take(PyObject *list, PyObject *one);
 
-/* --- model_costs.c: methods and attributes of a Model that are about costs */
+/* --- py_model_costs.c: methods and attributes of a Model that are about costs */
 
 PyObject *sd_ext_model_rows(PyObject *self, PyObject *args);
 PyObject *sd_ext_model_columns(PyObject *self, PyObject *args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_run: `_sonde.ModelRun`, what torch and its hooks call while a model runs.
+/* py_model_run: `_sonde.ModelRun`, what torch and its hooks call while a model runs.
  *
  * A class of Python is both this and torch's TorchDispatchMode; torch then calls
  * __torch_dispatch__ here, without a frame of Python in between. */
@@ -36,7 +36,7 @@ static PyObject *done(int rc)
 /* Of a pass that is timed the time for this would be a layer's. */
 static PyObject *hush(const struct model_run *r)
 {
-    return r->run.wish.is_timing ? NULL : sd_torch_hush(&r->run.torch);
+    return r->run.request.is_timing ? NULL : sd_torch_hush(&r->run.torch);
 }
 
 /* --- What torch calls */
@@ -196,20 +196,20 @@ static PyObject *run_is_fused(PyObject *self, PyObject *const *args, Py_ssize_t 
 static bool has_rule(const char *name) { return sd_op_known(name) != SD_OP_UNKNOWN; }
 static bool is_counted(const char *name) { return sd_op_known(name) == SD_OP_COUNTED; }
 
-static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish,
+static int begin(struct model_run *r, PyObject *module, struct sd_run_request *request,
                  unsigned passes)
 {
     struct sd_model *m = sd_model_of(Py_TYPE(r->model), r->model);
     int rc;
 
-    wish->rules = r->rules;
-    wish->device = r->device;
-    wish->is_known = has_rule;
-    wish->is_product = is_counted;
-    wish->is_open = module == Py_None;
+    request->rules = r->rules;
+    request->device = r->device;
+    request->is_known = has_rule;
+    request->is_product = is_counted;
+    request->is_open = module == Py_None;
     r->is_running = true;
-    rc = sd_run_begin(&r->run, (PyObject *)r, m, module, wish);
-    if (rc == 0 && wish->is_timing) {
+    rc = sd_run_begin(&r->run, (PyObject *)r, m, module, request);
+    if (rc == 0 && request->is_timing) {
         rc = sd_times_init(&r->run.times, (uint32_t)m->n_layers, passes);
         if (rc < 0)
             sd_ext_raise(rc);
@@ -227,7 +227,7 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
     int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0, stamped = 0,
         blank = 0, numbers = 0;
     PyObject *module, *rules = Py_None, *into = Py_None, *device = NULL;
-    struct sd_run_wish wish = { 0 };
+    struct sd_run_request request = { 0 };
 
     if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOpUppp:begin",
                                              names, &module, &twins, &backward, &memory,
@@ -246,17 +246,17 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!r->model)
         return NULL;
     Py_XSETREF(r->rules, rules != Py_None ? Py_NewRef(rules) : NULL);
-    wish.on_twins = twins;
+    request.on_twins = twins;
     Py_XSETREF(r->device, Py_XNewRef(device));
-    wish.is_on_cpu = device && PyUnicode_CompareWithASCIIString(device, "cpu") == 0;
-    wish.is_blank = blank;
-    wish.keeps_numbers = numbers;
-    wish.has_backward = backward;
-    wish.has_memory = memory;
-    wish.is_timing = passes > 0;
-    wish.is_lent = lent;
-    wish.is_stamped = stamped;
-    return done(begin(r, module, &wish, (unsigned)passes));
+    request.is_on_cpu = device && PyUnicode_CompareWithASCIIString(device, "cpu") == 0;
+    request.is_blank = blank;
+    request.keeps_numbers = numbers;
+    request.has_backward = backward;
+    request.has_memory = memory;
+    request.is_timing = passes > 0;
+    request.is_lent = lent;
+    request.is_stamped = stamped;
+    return done(begin(r, module, &request, (unsigned)passes));
 }
 
 static PyObject *run_end(PyObject *self, PyObject *unused)

@@ -83,20 +83,20 @@ static bool fill_words_schema(struct ArrowSchema *s, struct shared *held,
 }
 
 static bool fill_column_schema(struct ArrowSchema *s, struct shared *held,
-                               enum sd_column c)
+                               enum sd_interval_column c)
 {
     const char *name = sd_columns[c].name;
 
     switch (sd_columns[c].kind) {
-    case SD_CELL_REAL:
+    case SD_FIGURE_REAL:
         fill_schema(s, held, "g", name, NULLABLE);
         return true;
-    case SD_CELL_COUNT:
+    case SD_FIGURE_COUNT:
         fill_schema(s, held, "l", name, NULLABLE);
         return true;
-    case SD_CELL_WORD:
+    case SD_FIGURE_WORD:
         return fill_words_schema(s, held, name, NULLABLE);
-    case SD_CELL_NONE:
+    case SD_FIGURE_NONE:
         break;
     }
     return false;
@@ -122,7 +122,7 @@ static bool fill_root_schema(struct ArrowSchema *out, struct shared *held,
     for (int c = 0; c < SD_N_COLUMNS; c++) {
         if (!shown[c])
             continue;
-        if (!fill_column_schema(&all[n], held, (enum sd_column)c))
+        if (!fill_column_schema(&all[n], held, (enum sd_interval_column)c))
             return false;
         children[n] = &all[n];
         out->n_children = ++n;
@@ -148,7 +148,7 @@ static int make_schema(const bool shown[SD_N_COLUMNS], struct ArrowSchema *out)
 static void shown_columns(const struct sd_store *s, bool shown[SD_N_COLUMNS])
 {
     for (int c = 0; c < SD_N_COLUMNS; c++)
-        shown[c] = sd_column_is_shown(s, (enum sd_column)c);
+        shown[c] = sd_column_is_shown(s, (enum sd_interval_column)c);
 }
 
 int sd_arrow_schema(const struct sd_store *s, struct ArrowSchema *out)
@@ -259,26 +259,26 @@ static bool make_names(struct ArrowArray *a, struct shared *held,
 
 /* The values of one column, and which of them are there. */
 static void fill_values(struct ArrowArray *a, const struct sd_store *s,
-                        enum sd_column c, void *values, uint8_t *there)
+                        enum sd_interval_column c, void *values, uint8_t *there)
 {
     double *reals = values;
     int64_t *counts = values;
     int32_t *words = values;
 
     for (uint32_t i = 0; i < s->n_rows; i++) {
-        struct sd_cell cell = sd_column_cell(s, sd_store_row(s, i), c);
+        struct sd_figure cell = sd_column_cell(s, sd_store_row(s, i), c);
 
         switch (cell.kind) {
-        case SD_CELL_NONE:
+        case SD_FIGURE_NONE:
             a->null_count++;
             continue;
-        case SD_CELL_REAL:
+        case SD_FIGURE_REAL:
             reals[i] = cell.real;
             break;
-        case SD_CELL_COUNT:
+        case SD_FIGURE_COUNT:
             counts[i] = cell.count;
             break;
-        case SD_CELL_WORD:
+        case SD_FIGURE_WORD:
             words[i] = (int32_t)cell.word;
             break;
         }
@@ -289,7 +289,7 @@ static void fill_values(struct ArrowArray *a, const struct sd_store *s,
 }
 
 static bool make_column(struct ArrowArray *a, struct shared *held,
-                        const struct sd_store *s, enum sd_column c)
+                        const struct sd_store *s, enum sd_interval_column c)
 {
     struct text texts[SD_N_WORDS];
     void *values = sd_arena_alloc(&held->arena, (s->n_rows + 1u) * sizeof(int64_t));
@@ -300,7 +300,7 @@ static bool make_column(struct ArrowArray *a, struct shared *held,
         return false;
     }
     fill_values(a, s, c, values, there);
-    if (sd_columns[c].kind != SD_CELL_WORD)
+    if (sd_columns[c].kind != SD_FIGURE_WORD)
         return true;
     for (int w = 0; w < SD_N_WORDS; w++)
         texts[w] = (struct text){ sd_words[w], (uint32_t)strlen(sd_words[w]) };
@@ -332,7 +332,7 @@ static bool fill_root(struct ArrowArray *out, struct shared *held,
             continue;
         children[n] = &all[n];
         out->n_children++;
-        if (!make_column(&all[n], held, s, (enum sd_column)c))
+        if (!make_column(&all[n], held, s, (enum sd_interval_column)c))
             return false;
     }
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_ARROW_H
-#define SD_EXT_ARROW_H
-/* arrow: the rows of a store as an Arrow C stream, for polars, pyarrow, DuckDB and
- * pandas.  The three structs are Arrow's own, frozen by its C data interface.
+#ifndef SD_EXT_SECTIONS_ARROW_H
+#define SD_EXT_SECTIONS_ARROW_H
+/* arrow: exports the rows of a store as an Arrow C stream, for polars, pyarrow, DuckDB
+ * and pandas.  The three structs are Arrow's own, frozen by its C data interface.
  *
  * A stream is a copy, made at once: the Profiler may go on measuring or go away. */
 #include <stdint.h>

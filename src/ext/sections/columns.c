@@ -31,14 +31,14 @@ static const struct {
 #define GROUP_NAME_TIME "time:"
 #define GROUP_NAME_IO "io:"
 #define GROUP_NAME_NETWORK "network:"
-#define CELL_OF_SIZE SD_CELL_REAL
-#define CELL_OF_SIZE_GAIN SD_CELL_REAL
-#define CELL_OF_SECONDS SD_CELL_REAL
-#define CELL_OF_LASTED SD_CELL_REAL
-#define CELL_OF_COUNT SD_CELL_COUNT
-#define CELL_OF_WORD_SIZE SD_CELL_WORD
-#define CELL_OF_WORD_KIND SD_CELL_WORD
-#define CELL_OF_WORD_SECONDS SD_CELL_WORD
+#define CELL_OF_SIZE SD_FIGURE_REAL
+#define CELL_OF_SIZE_GAIN SD_FIGURE_REAL
+#define CELL_OF_SECONDS SD_FIGURE_REAL
+#define CELL_OF_LASTED SD_FIGURE_REAL
+#define CELL_OF_COUNT SD_FIGURE_COUNT
+#define CELL_OF_WORD_SIZE SD_FIGURE_WORD
+#define CELL_OF_WORD_KIND SD_FIGURE_WORD
+#define CELL_OF_WORD_SECONDS SD_FIGURE_WORD
 
 const struct sd_column_about sd_columns[SD_N_COLUMNS] = {
 #define COLUMN(id, group, name, shape, a, b)                                           \
@@ -52,14 +52,14 @@ double sd_unit_bytes(enum sd_size_unit unit)
     return unit < SD_N_SIZE_UNITS ? (double)(1ull << (10u * (unsigned)unit)) : 1;
 }
 
-bool sd_column_is_shown(const struct sd_store *s, enum sd_column column)
+bool sd_column_is_shown(const struct sd_store *s, enum sd_interval_column column)
 {
     return column != SD_COL_PSS || (s->measure & SD_MEASURE_PSS);
 }
 
-static struct sd_cell real(double v)
+static struct sd_figure real(double v)
 {
-    return (struct sd_cell){ .kind = SD_CELL_REAL, .real = v };
+    return (struct sd_figure){ .kind = SD_FIGURE_REAL, .real = v };
 }
 
 /* Wraps where a pickle holds what no clock shows. */
@@ -69,28 +69,28 @@ static double less(int64_t b, int64_t a)
 }
 
 /* The nth of n words; a row that came from elsewhere may not know its own. */
-static struct sd_cell word(unsigned first, unsigned which, unsigned n)
+static struct sd_figure word(unsigned first, unsigned which, unsigned n)
 {
     if (which >= n)
-        return (struct sd_cell){ .kind = SD_CELL_NONE };
-    return (struct sd_cell){ .kind = SD_CELL_WORD, .word = first + which };
+        return (struct sd_figure){ .kind = SD_FIGURE_NONE };
+    return (struct sd_figure){ .kind = SD_FIGURE_WORD, .word = first + which };
 }
 
-struct sd_cell sd_column_cell(const struct sd_store *s, const struct sd_row *row,
-                              enum sd_column column)
+struct sd_figure sd_column_cell(const struct sd_store *s, const struct sd_row *row,
+                                enum sd_interval_column column)
 {
-    static const struct sd_cell none = { .kind = SD_CELL_NONE };
+    static const struct sd_figure none = { .kind = SD_FIGURE_NONE };
     enum shape shape = sources[column].shape;
     enum sd_field a_field = sources[column].a;
     int64_t a, b;
 
     /* A word is as true of an open interval as of a finished one, but has no sense
      * beside numbers that were not asked for. */
-    if (sd_columns[column].kind == SD_CELL_WORD && s->at[a_field] < 0)
+    if (sd_columns[column].kind == SD_FIGURE_WORD && s->at[a_field] < 0)
         return none;
     a = sd_store_get(s, row, a_field);
     b = sd_store_get(s, row, sources[column].b);
-    if (sd_columns[column].kind != SD_CELL_WORD &&
+    if (sd_columns[column].kind != SD_FIGURE_WORD &&
         (a == SD_VALUE_NONE || b == SD_VALUE_NONE))
         return none;
     switch (shape) {
@@ -103,7 +103,7 @@ struct sd_cell sd_column_cell(const struct sd_store *s, const struct sd_row *row
     case LASTED:
         return real(less(b, a) / 1e9);
     case COUNT:
-        return (struct sd_cell){ .kind = SD_CELL_COUNT, .count = a };
+        return (struct sd_figure){ .kind = SD_FIGURE_COUNT, .count = a };
     case WORD_SIZE:
         return word(SD_WORD_BYTES, row->unit, SD_N_SIZE_UNITS);
     case WORD_KIND:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_COLUMNS_H
-#define SD_EXT_COLUMNS_H
-/* columns: a row of the store as users see it: in their unit, under amltk's names.
+#ifndef SD_EXT_SECTIONS_COLUMNS_H
+#define SD_EXT_SECTIONS_COLUMNS_H
+/* columns: converts a row of the store to what users see: their units, amltk's names.
  *
  * The store holds bytes and nanoseconds; here and nowhere else they become megabytes
  * and seconds.  Knows nothing of Python: objects, data frames and Arrow all start
@@ -11,7 +11,7 @@
 
 #include "collect/sections/store.h"
 
-enum sd_column {
+enum sd_interval_column {
 #define COLUMN(id, group, name, shape, a, b) SD_COL_##id,
 #include "ext/sections/columns.def"
 #undef COLUMN
@@ -26,7 +26,7 @@ enum sd_word {
 };
 extern const char *const sd_words[SD_N_WORDS];
 
-enum sd_group {
+enum sd_column_group {
     SD_GROUP_MEMORY,
     SD_GROUP_TIME,
     SD_GROUP_IO,
@@ -34,10 +34,10 @@ enum sd_group {
     SD_N_GROUPS,
 };
 
-enum sd_cell_kind { SD_CELL_NONE, SD_CELL_REAL, SD_CELL_COUNT, SD_CELL_WORD };
+enum sd_figure_kind { SD_FIGURE_NONE, SD_FIGURE_REAL, SD_FIGURE_COUNT, SD_FIGURE_WORD };
 
-struct sd_cell {
-    enum sd_cell_kind kind; /* NONE: not measured, or not over yet */
+struct sd_figure {
+    enum sd_figure_kind kind; /* NONE: not measured, or not over yet */
     union {
         double real;
         int64_t count;
@@ -48,15 +48,15 @@ struct sd_cell {
 struct sd_column_about {
     const char *name;  /* "memory:start_vms" */
     const char *field; /* "start_vms" */
-    enum sd_group group;
-    enum sd_cell_kind kind;
+    enum sd_column_group group;
+    enum sd_figure_kind kind;
 };
 extern const struct sd_column_about sd_columns[SD_N_COLUMNS];
 
-struct sd_cell sd_column_cell(const struct sd_store *s, const struct sd_row *row,
-                              enum sd_column column);
+struct sd_figure sd_column_cell(const struct sd_store *s, const struct sd_row *row,
+                                enum sd_interval_column column);
 /* Is it a column of this store's tables?  PSS is, only where it was asked for. */
-bool sd_column_is_shown(const struct sd_store *s, enum sd_column column);
+bool sd_column_is_shown(const struct sd_store *s, enum sd_interval_column column);
 
 double sd_unit_bytes(enum sd_size_unit unit); /* 1, 1024, ... */
 #endif

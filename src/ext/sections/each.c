@@ -9,15 +9,15 @@
 #include <string.h>
 
 struct each {
-    PyObject_HEAD struct sd_profiler *profiler; /* owned, like all below */
-    PyObject *iterable;                         /* until the first item is asked for */
-    PyObject *items;                            /* its iterator */
-    PyObject *name, *itr_name;                  /* itr_name: None, str or a callable */
-    struct sd_open *loop, *turn;
+    PyObject_HEAD struct sd_py_profiler *profiler; /* owned, like all below */
+    PyObject *iterable;        /* until the first item is asked for */
+    PyObject *items;           /* its iterator */
+    PyObject *name, *itr_name; /* itr_name: None, str or a callable */
+    struct sd_py_section *loop, *turn;
     Py_ssize_t n; /* items handed out */
 };
 
-PyObject *sd_each_new(struct sd_profiler *p, PyObject *iterable, PyObject *name,
+PyObject *sd_each_new(struct sd_py_profiler *p, PyObject *iterable, PyObject *name,
                       PyObject *itr_name)
 {
     struct each *e;
@@ -55,9 +55,9 @@ static int each_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static void end(struct sd_open **s, bool raised)
+static void end(struct sd_py_section **s, bool raised)
 {
-    struct sd_open *ended = *s;
+    struct sd_py_section *ended = *s;
 
     if (!ended)
         return;
@@ -69,13 +69,13 @@ static void end(struct sd_open **s, bool raised)
 /* Ends both sections and lets go of the items. */
 static void finish(struct each *e, bool raised)
 {
-    struct sd_raised pending = sd_raised_take();
+    struct sd_pending_exception pending = sd_pending_exception_take();
 
     end(&e->turn, raised);
     end(&e->loop, raised);
     Py_CLEAR(e->items);
     Py_CLEAR(e->iterable);
-    sd_raised_give_back(pending);
+    sd_pending_exception_give_back(pending);
 }
 
 static int each_clear(PyObject *self)
@@ -101,9 +101,9 @@ static void each_dealloc(PyObject *self)
 }
 
 /* A section of ours, or NULL: then it is not measured, and the loop goes on. */
-static struct sd_open *begin(struct sd_profiler *p, PyObject *name)
+static struct sd_py_section *begin(struct sd_py_profiler *p, PyObject *name)
 {
-    struct sd_open *s;
+    struct sd_py_section *s;
 
     if (p->is_disabled)
         return NULL;

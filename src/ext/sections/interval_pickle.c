@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pickle: a Profiler on its way to another process and back.
+/* interval_pickle: pickles and unpickles a Profiler.
  *
  * The state is a tuple of plain objects: version, settings, the names, and one bytes
  * object with every row as this version lays it out.  Whoever loads a pickle trusts
@@ -69,7 +69,7 @@ static PyObject *own_dict(PyObject *self)
 
 static PyObject *make_state(PyObject *self)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     PyObject *rows = pack_rows(&p->store), *names = pack_names(&p->store);
     PyObject *dict = own_dict(self), *state = NULL;
 
@@ -168,7 +168,7 @@ static int set_dict(PyObject *self, PyObject *dict)
 
 PyObject *sd_profiler_setstate(PyObject *self, PyObject *state)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     PyObject *unit, *kind, *names, *rows, *dict;
     unsigned long long n_lost;
     struct sd_cursor c;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* table: the whole of a Profiler at once: tuples, columns for a data frame, Arrow. */
+/* interval_table: gives all rows of a Profiler at once: tuples, columns for a data
+ * frame, Arrow. */
 #include "ext/sections/arrow.h"
 #include "ext/sections/py_interval.h"
 
@@ -7,7 +8,7 @@
 
 #include "base/mem.h"
 
-static PyObject *row_tuple(struct sd_profiler *p, uint32_t at)
+static PyObject *row_tuple(struct sd_py_profiler *p, uint32_t at)
 {
     const struct sd_store *s = &p->store;
     const struct sd_row *row = sd_store_row(s, at);
@@ -15,17 +16,18 @@ static PyObject *row_tuple(struct sd_profiler *p, uint32_t at)
     Py_ssize_t n = 1;
 
     for (int c = 0; c < SD_N_COLUMNS; c++)
-        n += sd_column_is_shown(s, (enum sd_column)c);
+        n += sd_column_is_shown(s, (enum sd_interval_column)c);
     tuple = PyTuple_New(n);
     if (!tuple)
         return NULL;
     PyTuple_SET_ITEM(tuple, 0, sd_path_object(&s->entries[row->entry]));
     n = 1;
     for (int c = 0; c < SD_N_COLUMNS; c++) {
-        if (sd_column_is_shown(s, (enum sd_column)c))
+        if (sd_column_is_shown(s, (enum sd_interval_column)c))
             PyTuple_SET_ITEM(
                 tuple, n++,
-                sd_cell_object(p->ext, sd_column_cell(s, row, (enum sd_column)c)));
+                sd_cell_object(p->ext,
+                               sd_column_cell(s, row, (enum sd_interval_column)c)));
     }
     if (PyErr_Occurred())
         Py_CLEAR(tuple);
@@ -34,7 +36,7 @@ static PyObject *row_tuple(struct sd_profiler *p, uint32_t at)
 
 PyObject *sd_profiler_rows(PyObject *self, PyObject *unused)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     uint32_t n = p->store.n_rows; /* what begins meanwhile is not in it */
     PyObject *rows = PyList_New(n);
 
@@ -51,23 +53,25 @@ PyObject *sd_profiler_rows(PyObject *self, PyObject *unused)
 }
 
 /* Numbers as the bytes of doubles, NaN where there is none: numpy takes them whole. */
-static PyObject *number_column(struct sd_profiler *p, enum sd_column c, uint32_t n)
+static PyObject *number_column(struct sd_py_profiler *p, enum sd_interval_column c,
+                               uint32_t n)
 {
     const struct sd_store *s = &p->store;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n * sizeof(double)));
     double *values = bytes ? (double *)(void *)PyBytes_AS_STRING(bytes) : NULL;
 
     for (uint32_t i = 0; bytes && i < n; i++) {
-        struct sd_cell cell = sd_column_cell(s, sd_store_row(s, i), c);
+        struct sd_figure cell = sd_column_cell(s, sd_store_row(s, i), c);
 
-        values[i] = cell.kind == SD_CELL_REAL    ? cell.real
-                    : cell.kind == SD_CELL_COUNT ? (double)cell.count
-                                                 : (double)NAN;
+        values[i] = cell.kind == SD_FIGURE_REAL    ? cell.real
+                    : cell.kind == SD_FIGURE_COUNT ? (double)cell.count
+                                                   : (double)NAN;
     }
     return bytes;
 }
 
-static PyObject *word_column(struct sd_profiler *p, enum sd_column c, uint32_t n)
+static PyObject *word_column(struct sd_py_profiler *p, enum sd_interval_column c,
+                             uint32_t n)
 {
     const struct sd_store *s = &p->store;
     PyObject *list = PyList_New(n);
@@ -78,7 +82,7 @@ static PyObject *word_column(struct sd_profiler *p, enum sd_column c, uint32_t n
     return list;
 }
 
-static PyObject *row_names(struct sd_profiler *p, uint32_t n)
+static PyObject *row_names(struct sd_py_profiler *p, uint32_t n)
 {
     const struct sd_store *s = &p->store;
     PyObject *list = PyList_New(n);
@@ -98,7 +102,7 @@ static PyObject *row_names(struct sd_profiler *p, uint32_t n)
  * now: making a list may collect garbage, and what that runs may open sections. */
 PyObject *sd_profiler_columns(PyObject *self, PyObject *unused)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     uint32_t n = p->store.n_rows;
     PyObject *columns = PyDict_New(), *names = row_names(p, n), *both = NULL;
 
@@ -106,11 +110,11 @@ PyObject *sd_profiler_columns(PyObject *self, PyObject *unused)
     for (int c = 0; columns && c < SD_N_COLUMNS; c++) {
         PyObject *column;
 
-        if (!sd_column_is_shown(&p->store, (enum sd_column)c))
+        if (!sd_column_is_shown(&p->store, (enum sd_interval_column)c))
             continue;
-        column = sd_columns[c].kind == SD_CELL_WORD
-                     ? word_column(p, (enum sd_column)c, n)
-                     : number_column(p, (enum sd_column)c, n);
+        column = sd_columns[c].kind == SD_FIGURE_WORD
+                     ? word_column(p, (enum sd_interval_column)c, n)
+                     : number_column(p, (enum sd_interval_column)c, n);
         if (!column || PyDict_SetItemString(columns, sd_columns[c].name, column) < 0)
             Py_CLEAR(columns);
         Py_XDECREF(column);
@@ -165,7 +169,7 @@ PyObject *sd_profiler_arrow_stream(PyObject *self, PyObject *args, PyObject *kwa
 {
     static char *names[] = { "requested_schema", NULL };
     struct ArrowArrayStream *stream;
-    PyObject *wanted = NULL; /* a wish, which the interface lets us leave unheard */
+    PyObject *wanted = NULL; /* a request, which the interface lets us leave unheard */
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:__arrow_c_stream__", names,
                                      &wanted))
@@ -173,8 +177,8 @@ PyObject *sd_profiler_arrow_stream(PyObject *self, PyObject *args, PyObject *kwa
     stream = sd_zalloc(sizeof *stream);
     if (!stream)
         return PyErr_NoMemory();
-    return wrap(sd_arrow_stream(&((struct sd_profiler *)self)->store, stream), stream,
-                stream_name, drop_stream);
+    return wrap(sd_arrow_stream(&((struct sd_py_profiler *)self)->store, stream),
+                stream, stream_name, drop_stream);
 }
 
 PyObject *sd_profiler_arrow_schema(PyObject *self, PyObject *unused)
@@ -184,6 +188,6 @@ PyObject *sd_profiler_arrow_schema(PyObject *self, PyObject *unused)
     (void)unused;
     if (!schema)
         return PyErr_NoMemory();
-    return wrap(sd_arrow_schema(&((struct sd_profiler *)self)->store, schema), schema,
-                schema_name, drop_schema);
+    return wrap(sd_arrow_schema(&((struct sd_py_profiler *)self)->store, schema),
+                schema, schema_name, drop_schema);
 }

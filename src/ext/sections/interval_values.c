@@ -34,7 +34,7 @@ const char *sd_given_name(enum sd_view_kind kind, int i)
 
 /* Puts one argument where it belongs; -1 when its type is wrong or it is twice there.
  */
-static int take_argument(struct sd_interval *v, int i, PyObject *value)
+static int take_argument(struct sd_py_interval *v, int i, PyObject *value)
 {
     int c = sd_given_arguments[v->kind].columns[i];
 
@@ -43,19 +43,19 @@ static int take_argument(struct sd_interval *v, int i, PyObject *value)
         return -1;
     }
     if (v->kind == SD_VIEW_INTERVAL && value != Py_None &&
-        !PyObject_TypeCheck(value,
-                            v->ext->views[sd_interval_kind_of((enum sd_group)c)])) {
-        PyErr_Format(PyExc_TypeError, "%s must be %s, not %.100s",
-                     sd_given_name(v->kind, i),
-                     v->ext->views[sd_interval_kind_of((enum sd_group)c)]->tp_name,
-                     Py_TYPE(value)->tp_name);
+        !PyObject_TypeCheck(
+            value, v->ext->views[sd_interval_kind_of((enum sd_column_group)c)])) {
+        PyErr_Format(
+            PyExc_TypeError, "%s must be %s, not %.100s", sd_given_name(v->kind, i),
+            v->ext->views[sd_interval_kind_of((enum sd_column_group)c)]->tp_name,
+            Py_TYPE(value)->tp_name);
         return -1;
     }
     v->figures[c] = Py_NewRef(value);
     return 0;
 }
 
-static int take_keywords(struct sd_interval *v, PyObject *kwargs)
+static int take_keywords(struct sd_py_interval *v, PyObject *kwargs)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -77,7 +77,7 @@ static int take_keywords(struct sd_interval *v, PyObject *kwargs)
     return 0;
 }
 
-static int take_arguments(struct sd_interval *v, PyObject *args, PyObject *kwargs)
+static int take_arguments(struct sd_py_interval *v, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(args);
 
@@ -103,8 +103,8 @@ static int take_arguments(struct sd_interval *v, PyObject *args, PyObject *kwarg
 }
 
 /* What follows from two others; None where they cannot be subtracted. */
-static int derive(struct sd_interval *v, enum sd_column to, enum sd_column from,
-                  enum sd_column less)
+static int derive(struct sd_py_interval *v, enum sd_interval_column to,
+                  enum sd_interval_column from, enum sd_interval_column less)
 {
     Py_CLEAR(v->figures[to]); /* a None that was given */
     v->figures[to] = PyNumber_Subtract(v->figures[from], v->figures[less]);
@@ -114,12 +114,12 @@ static int derive(struct sd_interval *v, enum sd_column to, enum sd_column from,
     return 0;
 }
 
-static bool is_given(const struct sd_interval *v, enum sd_column c)
+static bool is_given(const struct sd_py_interval *v, enum sd_interval_column c)
 {
     return v->figures[c] && v->figures[c] != Py_None;
 }
 
-static int derive_all(struct sd_interval *v)
+static int derive_all(struct sd_py_interval *v)
 {
     if (v->kind == SD_VIEW_TIME && is_given(v, SD_COL_DURATION))
         return 0; /* more exact than two moments since the epoch, as doubles */
@@ -137,7 +137,7 @@ PyObject *sd_given_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     struct sd_ext *ext = sd_ext_of(type);
     int kind = 0;
-    struct sd_interval *v;
+    struct sd_py_interval *v;
 
     if (!ext)
         return NULL;
@@ -155,10 +155,10 @@ PyObject *sd_given_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 /* --- Pickles */
 
-static void set_figures(struct sd_interval *v, PyObject *figures)
+static void set_figures(struct sd_py_interval *v, PyObject *figures)
 {
     for (int c = 0; c < SD_N_COLUMNS; c++) {
-        if (sd_interval_has(v->kind, (enum sd_column)c))
+        if (sd_interval_has(v->kind, (enum sd_interval_column)c))
             v->figures[c] = Py_NewRef(PyTuple_GET_ITEM(figures, c));
     }
 }
@@ -167,7 +167,7 @@ PyObject *sd_interval_rebuild(PyObject *module, PyObject *args)
 {
     struct sd_ext *ext = sd_ext_of_module(module);
     PyObject *figures;
-    struct sd_interval *v;
+    struct sd_py_interval *v;
     int kind;
 
     if (!PyArg_ParseTuple(args, "iO!:_interval", &kind, &PyTuple_Type, &figures))
@@ -180,8 +180,8 @@ PyObject *sd_interval_rebuild(PyObject *module, PyObject *args)
     if (v && kind != SD_VIEW_INTERVAL)
         set_figures(v, figures);
     for (int g = 0; v && kind == SD_VIEW_INTERVAL && g < SD_N_GROUPS; g++) {
-        struct sd_interval *p =
-            sd_interval_make(ext, sd_interval_kind_of((enum sd_group)g));
+        struct sd_py_interval *p =
+            sd_interval_make(ext, sd_interval_kind_of((enum sd_column_group)g));
 
         v->figures[g] = (PyObject *)p;
         if (p)
@@ -194,7 +194,7 @@ PyObject *sd_interval_rebuild(PyObject *module, PyObject *args)
 
 /* --- Into a store: Profiler(profiles={...}) */
 
-static const enum sd_column column_of_field[SD_N_FIELDS] = {
+static const enum sd_interval_column column_of_field[SD_N_FIELDS] = {
     SD_COL_START,     SD_COL_END,     SD_COL_START_VMS, SD_COL_END_VMS,
     SD_COL_START_RSS, SD_COL_END_RSS, SD_COL_PEAK_RSS,  SD_COL_PSS,
     SD_COL_READ,      SD_COL_WRITTEN, SD_COL_RECEIVED,  SD_COL_SENT,
@@ -217,7 +217,8 @@ static double scale_of(enum sd_field f, enum sd_size_unit unit)
     return f >= SD_FIELD_READ ? 1 : sd_unit_bytes(unit);
 }
 
-static int64_t integer_of(struct sd_interval *v, enum sd_column c, double scale)
+static int64_t integer_of(struct sd_py_interval *v, enum sd_interval_column c,
+                          double scale)
 {
     PyObject *value = sd_interval_any_figure(v, c);
     int64_t n = value ? as_integer(value, scale) : SD_VALUE_NONE;
@@ -227,7 +228,7 @@ static int64_t integer_of(struct sd_interval *v, enum sd_column c, double scale)
     return n;
 }
 
-static void copy_figures(struct sd_interval *v, const struct sd_store *to,
+static void copy_figures(struct sd_py_interval *v, const struct sd_store *to,
                          struct sd_row *row)
 {
     int64_t start, lasted = integer_of(v, SD_COL_DURATION, 1e9);
@@ -242,7 +243,7 @@ static void copy_figures(struct sd_interval *v, const struct sd_store *to,
         sd_store_set(to, row, SD_FIELD_END, start + lasted);
 }
 
-static void copy_row(struct sd_interval *v, const struct sd_store *to,
+static void copy_row(struct sd_py_interval *v, const struct sd_store *to,
                      struct sd_row *row)
 {
     const struct sd_store *s = &v->from->store;
@@ -253,7 +254,7 @@ static void copy_row(struct sd_interval *v, const struct sd_store *to,
         sd_store_set(to, row, (enum sd_field)f, sd_store_get(s, old, (enum sd_field)f));
 }
 
-static void words_of(struct sd_interval *v, uint8_t *unit, uint8_t *kind)
+static void words_of(struct sd_py_interval *v, uint8_t *unit, uint8_t *kind)
 {
     PyObject *u = sd_interval_any_figure(v, SD_COL_UNIT),
              *k = sd_interval_any_figure(v, SD_COL_KIND);
@@ -267,10 +268,10 @@ static void words_of(struct sd_interval *v, uint8_t *unit, uint8_t *kind)
     Py_XDECREF(k);
 }
 
-int sd_interval_into_row(struct sd_ext *ext, PyObject *interval, struct sd_profiler *p,
-                         const char *path, size_t n)
+int sd_interval_into_row(struct sd_ext *ext, PyObject *interval,
+                         struct sd_py_profiler *p, const char *path, size_t n)
 {
-    struct sd_interval *v = (struct sd_interval *)interval;
+    struct sd_py_interval *v = (struct sd_py_interval *)interval;
     uint8_t unit = SD_N_SIZE_UNITS, kind = SD_N_KINDS; /* not known */
     uint32_t entry, at;
     int rc;

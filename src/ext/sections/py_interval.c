@@ -7,24 +7,24 @@
 
 /* --- Figures as objects */
 
-PyObject *sd_cell_object(struct sd_ext *ext, struct sd_cell cell)
+PyObject *sd_cell_object(struct sd_ext *ext, struct sd_figure cell)
 {
     switch (cell.kind) {
-    case SD_CELL_NONE:
+    case SD_FIGURE_NONE:
         break;
-    case SD_CELL_REAL:
+    case SD_FIGURE_REAL:
         return PyFloat_FromDouble(cell.real);
-    case SD_CELL_COUNT:
+    case SD_FIGURE_COUNT:
         return PyLong_FromLongLong(cell.count);
-    case SD_CELL_WORD:
+    case SD_FIGURE_WORD:
         return Py_NewRef(ext->words[cell.word]);
     }
     Py_RETURN_NONE;
 }
 
-PyObject *sd_cell_member(struct sd_ext *ext, struct sd_cell cell)
+PyObject *sd_cell_member(struct sd_ext *ext, struct sd_figure cell)
 {
-    if (cell.kind != SD_CELL_WORD)
+    if (cell.kind != SD_FIGURE_WORD)
         return sd_cell_object(ext, cell);
     if (!ext->members) {
         PyObject *module = PyImport_ImportModule("sonde._enums");
@@ -36,7 +36,7 @@ PyObject *sd_cell_member(struct sd_ext *ext, struct sd_cell cell)
                         : NULL;
 }
 
-PyObject *sd_interval_figure(struct sd_interval *v, enum sd_column c)
+PyObject *sd_interval_figure(struct sd_py_interval *v, enum sd_interval_column c)
 {
     const struct sd_store *s;
 
@@ -48,11 +48,11 @@ PyObject *sd_interval_figure(struct sd_interval *v, enum sd_column c)
 
 /* --- Life */
 
-struct sd_interval *sd_interval_make(struct sd_ext *ext, enum sd_view_kind kind)
+struct sd_py_interval *sd_interval_make(struct sd_ext *ext, enum sd_view_kind kind)
 {
-    struct sd_interval *v = sd_ext_is_gone(ext)
-                                ? NULL
-                                : PyObject_GC_New(struct sd_interval, ext->views[kind]);
+    struct sd_py_interval *v =
+        sd_ext_is_gone(ext) ? NULL
+                            : PyObject_GC_New(struct sd_py_interval, ext->views[kind]);
 
     if (!v)
         return NULL;
@@ -65,10 +65,10 @@ struct sd_interval *sd_interval_make(struct sd_ext *ext, enum sd_view_kind kind)
     return v;
 }
 
-static struct sd_interval *view_of_row(struct sd_ext *ext, enum sd_view_kind kind,
-                                       struct sd_profiler *p, uint32_t row)
+static struct sd_py_interval *view_of_row(struct sd_ext *ext, enum sd_view_kind kind,
+                                          struct sd_py_profiler *p, uint32_t row)
 {
-    struct sd_interval *v = sd_interval_make(ext, kind);
+    struct sd_py_interval *v = sd_interval_make(ext, kind);
 
     if (!v)
         return NULL;
@@ -78,14 +78,14 @@ static struct sd_interval *view_of_row(struct sd_ext *ext, enum sd_view_kind kin
     return v;
 }
 
-PyObject *sd_interval_new(struct sd_profiler *p, uint32_t row)
+PyObject *sd_interval_new(struct sd_py_profiler *p, uint32_t row)
 {
     return (PyObject *)view_of_row(p->ext, SD_VIEW_INTERVAL, p, row);
 }
 
 static int view_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    struct sd_interval *v = (struct sd_interval *)self;
+    struct sd_py_interval *v = (struct sd_py_interval *)self;
 
     Py_VISIT(v->from);
     for (int i = 0; i < SD_N_COLUMNS; i++)
@@ -96,7 +96,7 @@ static int view_traverse(PyObject *self, visitproc visit, void *arg)
 
 static int view_clear(PyObject *self)
 {
-    struct sd_interval *v = (struct sd_interval *)self;
+    struct sd_py_interval *v = (struct sd_py_interval *)self;
 
     for (int i = 0; i < SD_N_COLUMNS; i++)
         Py_CLEAR(v->figures[i]);
@@ -105,7 +105,7 @@ static int view_clear(PyObject *self)
 
 static void view_dealloc(PyObject *self)
 {
-    struct sd_interval *v = (struct sd_interval *)self;
+    struct sd_py_interval *v = (struct sd_py_interval *)self;
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
@@ -115,7 +115,7 @@ static void view_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *sd_interval_part(struct sd_interval *v, enum sd_group g)
+PyObject *sd_interval_part(struct sd_py_interval *v, enum sd_column_group g)
 {
     if (v->from)
         return (PyObject *)view_of_row(v->ext, sd_interval_kind_of(g), v->from, v->row);
@@ -126,14 +126,14 @@ PyObject *sd_interval_part(struct sd_interval *v, enum sd_group g)
 
 static PyObject *get_figure(PyObject *self, void *column)
 {
-    return sd_interval_figure((struct sd_interval *)self,
-                              (enum sd_column)(uintptr_t)column);
+    return sd_interval_figure((struct sd_py_interval *)self,
+                              (enum sd_interval_column)(uintptr_t)column);
 }
 
 static PyObject *get_part(PyObject *self, void *group)
 {
-    return sd_interval_part((struct sd_interval *)self,
-                            (enum sd_group)(uintptr_t)group);
+    return sd_interval_part((struct sd_py_interval *)self,
+                            (enum sd_column_group)(uintptr_t)group);
 }
 
 #define FIGURE(id, name)                                                               \
@@ -189,21 +189,22 @@ static PyGetSetDef interval_getset[] = {
 
 /* --- to_dict, repr, comparison, pickling */
 
-PyObject *sd_interval_any_figure(struct sd_interval *v, enum sd_column c)
+PyObject *sd_interval_any_figure(struct sd_py_interval *v, enum sd_interval_column c)
 {
-    struct sd_interval *p;
+    struct sd_py_interval *p;
 
     if (v->kind != SD_VIEW_INTERVAL && !sd_interval_has(v->kind, c))
         Py_RETURN_NONE;
     if (v->kind != SD_VIEW_INTERVAL || v->from)
         return sd_interval_figure(v, c);
-    p = (struct sd_interval *)v->figures[sd_columns[c].group];
+    p = (struct sd_py_interval *)v->figures[sd_columns[c].group];
     if (!p || (PyObject *)p == Py_None)
         Py_RETURN_NONE;
     return sd_interval_figure(p, c);
 }
 
-static bool has_column(struct sd_interval *v, enum sd_column c, PyObject *value)
+static bool has_column(struct sd_py_interval *v, enum sd_interval_column c,
+                       PyObject *value)
 {
     if (v->kind != SD_VIEW_INTERVAL && !sd_interval_has(v->kind, c))
         return false;
@@ -214,7 +215,7 @@ static bool has_column(struct sd_interval *v, enum sd_column c, PyObject *value)
 static PyObject *view_to_dict(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "prefix", NULL };
-    struct sd_interval *v = (struct sd_interval *)self;
+    struct sd_py_interval *v = (struct sd_py_interval *)self;
     bool is_whole = v->kind == SD_VIEW_INTERVAL;
     const char *prefix = "", *colon;
     PyObject *dict = NULL;
@@ -224,9 +225,9 @@ static PyObject *view_to_dict(PyObject *self, PyObject *args, PyObject *kwargs)
     colon = is_whole && *prefix ? ":" : "";
     dict = PyDict_New();
     for (int c = 0; dict && c < SD_N_COLUMNS; c++) {
-        PyObject *value = sd_interval_any_figure(v, (enum sd_column)c), *key;
+        PyObject *value = sd_interval_any_figure(v, (enum sd_interval_column)c), *key;
 
-        if (value && !has_column(v, (enum sd_column)c, value)) {
+        if (value && !has_column(v, (enum sd_interval_column)c, value)) {
             Py_DECREF(value);
             continue;
         }
@@ -241,15 +242,15 @@ static PyObject *view_to_dict(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 /* Its constructor's arguments as a list of "name=value", joined by the caller. */
-static PyObject *arguments_shown(struct sd_interval *v)
+static PyObject *arguments_shown(struct sd_py_interval *v)
 {
     PyObject *shown = PyList_New(0);
 
     for (int i = 0; shown && i < sd_given_arguments[v->kind].n; i++) {
         int c = sd_given_arguments[v->kind].columns[i];
         PyObject *value = v->kind == SD_VIEW_INTERVAL
-                              ? sd_interval_part(v, (enum sd_group)c)
-                              : sd_interval_figure(v, (enum sd_column)c);
+                              ? sd_interval_part(v, (enum sd_column_group)c)
+                              : sd_interval_figure(v, (enum sd_interval_column)c);
         PyObject *text =
             value ? PyUnicode_FromFormat("%s=%R", sd_given_name(v->kind, i), value)
                   : NULL;
@@ -265,7 +266,7 @@ static PyObject *arguments_shown(struct sd_interval *v)
 static PyObject *view_repr(PyObject *self)
 {
     PyObject *comma = PyUnicode_FromString(", ");
-    PyObject *shown = arguments_shown((struct sd_interval *)self);
+    PyObject *shown = arguments_shown((struct sd_py_interval *)self);
     PyObject *joined = comma && shown ? PyUnicode_Join(comma, shown) : NULL;
     const char *name = strrchr(Py_TYPE(self)->tp_name, '.');
     PyObject *text =
@@ -279,12 +280,12 @@ static PyObject *view_repr(PyObject *self)
 }
 
 /* Every figure, by column, as a tuple: what equality and pickles look at. */
-static PyObject *all_figures(struct sd_interval *v)
+static PyObject *all_figures(struct sd_py_interval *v)
 {
     PyObject *all = PyTuple_New(SD_N_COLUMNS);
 
     for (int c = 0; all && c < SD_N_COLUMNS; c++) {
-        PyObject *value = sd_interval_any_figure(v, (enum sd_column)c);
+        PyObject *value = sd_interval_any_figure(v, (enum sd_interval_column)c);
 
         if (!value)
             Py_CLEAR(all);
@@ -300,8 +301,8 @@ static PyObject *view_compare(PyObject *self, PyObject *other, int op)
 
     if ((op != Py_EQ && op != Py_NE) || Py_TYPE(self) != Py_TYPE(other))
         Py_RETURN_NOTIMPLEMENTED;
-    a = all_figures((struct sd_interval *)self);
-    b = all_figures((struct sd_interval *)other);
+    a = all_figures((struct sd_py_interval *)self);
+    b = all_figures((struct sd_py_interval *)other);
     result = a && b ? PyObject_RichCompare(a, b, op) : NULL;
     Py_XDECREF(a);
     Py_XDECREF(b);
@@ -310,7 +311,7 @@ static PyObject *view_compare(PyObject *self, PyObject *other, int op)
 
 static PyObject *view_reduce(PyObject *self, PyObject *unused)
 {
-    struct sd_interval *v = (struct sd_interval *)self;
+    struct sd_py_interval *v = (struct sd_py_interval *)self;
     PyObject *module = PyImport_ImportModule("sonde._sonde");
     PyObject *rebuild = module ? PyObject_GetAttrString(module, "_interval") : NULL;
     PyObject *figures = rebuild ? all_figures(v) : NULL;
@@ -326,8 +327,8 @@ static PyObject *view_reduce(PyObject *self, PyObject *unused)
 
 /* --- MemoryInterval.to_unit */
 
-static int convert(struct sd_interval *to, struct sd_interval *from, enum sd_column c,
-                   double factor)
+static int convert(struct sd_py_interval *to, struct sd_py_interval *from,
+                   enum sd_interval_column c, double factor)
 {
     PyObject *value = sd_interval_figure(from, c);
     double v;
@@ -348,7 +349,7 @@ static int convert(struct sd_interval *to, struct sd_interval *from, enum sd_col
 
 static PyObject *memory_to_unit(PyObject *self, PyObject *unit)
 {
-    struct sd_interval *v = (struct sd_interval *)self, *made;
+    struct sd_py_interval *v = (struct sd_py_interval *)self, *made;
     PyObject *own = sd_interval_figure(v, SD_COL_UNIT);
     uint8_t from, to;
     double factor;
@@ -364,13 +365,13 @@ static PyObject *memory_to_unit(PyObject *self, PyObject *unit)
     factor = sd_unit_bytes(from) / sd_unit_bytes(to);
     made = sd_interval_make(v->ext, SD_VIEW_MEMORY);
     for (int c = 0; made && c < SD_N_COLUMNS; c++) {
-        struct sd_cell word = { .kind = SD_CELL_WORD,
-                                .word = (enum sd_word)(SD_WORD_BYTES + to) };
+        struct sd_figure word = { .kind = SD_FIGURE_WORD,
+                                  .word = (enum sd_word)(SD_WORD_BYTES + to) };
 
         if (c == SD_COL_UNIT)
             made->figures[c] = sd_cell_member(v->ext, word);
-        else if (sd_interval_has(SD_VIEW_MEMORY, (enum sd_column)c) &&
-                 convert(made, v, (enum sd_column)c, factor) < 0)
+        else if (sd_interval_has(SD_VIEW_MEMORY, (enum sd_interval_column)c) &&
+                 convert(made, v, (enum sd_interval_column)c, factor) < 0)
             Py_CLEAR(made);
         if (made && c == SD_COL_UNIT && !made->figures[c])
             Py_CLEAR(made);
@@ -383,7 +384,7 @@ static PyObject *memory_to_unit(PyObject *self, PyObject *unit)
 #define VIEW_METHODS                                                                   \
     { "to_dict", (PyCFunction)(void (*)(void))view_to_dict,                            \
       METH_VARARGS | METH_KEYWORDS,                                                    \
-      "to_dict($self, /, prefix=\"\")\n--\n\nThe figures by name." },                  \
+      "to_dict($self, /, prefix=\"\")\n--\n\nReturns the figures by name." },          \
     {                                                                                  \
         "__reduce__", view_reduce, METH_NOARGS, NULL                                   \
     }
@@ -393,7 +394,7 @@ static PyMethodDef view_methods[] = { VIEW_METHODS, { NULL, NULL, 0, NULL } };
 static PyMethodDef memory_methods[] = {
     VIEW_METHODS,
     { "to_unit", memory_to_unit, METH_O,
-      "to_unit($self, unit, /)\n--\n\nThe same in another unit." },
+      "to_unit($self, unit, /)\n--\n\nReturns the same interval in another unit." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -430,7 +431,7 @@ static PyType_Slot slots[SD_N_VIEWS][12] = {
 
 #define VIEW_SPEC(kind, type_name)                                                     \
     [kind] = { .name = type_name,                                                      \
-               .basicsize = sizeof(struct sd_interval),                                \
+               .basicsize = sizeof(struct sd_py_interval),                             \
                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,                       \
                .slots = slots[kind] }
 

@@ -3,9 +3,9 @@
 
 #include "ext/sections/py_section.h"
 
-struct sd_open *sd_nest_innermost(const struct sd_nest *n)
+struct sd_py_section *sd_nest_innermost(const struct sd_py_nest *n)
 {
-    struct sd_open *s = n->innermost ? n->innermost : n->below;
+    struct sd_py_section *s = n->innermost ? n->innermost : n->below;
 
     while (s && !sd_open_is_around(s))
         s = s->around;
@@ -14,16 +14,17 @@ struct sd_open *sd_nest_innermost(const struct sd_nest *n)
 
 /* --- Finding the nest of this context */
 
-static bool is_here(const struct sd_nest *n)
+static bool is_here(const struct sd_py_nest *n)
 {
     return n->context && sd_weakref_is(n->context, sd_context_now());
 }
 
 /* `inherited` is the nest this context was copied with, or NULL. */
-static struct sd_nest *nest_new(struct sd_ext *ext, const struct sd_nest *inherited)
+static struct sd_py_nest *nest_new(struct sd_ext *ext,
+                                   const struct sd_py_nest *inherited)
 {
-    struct sd_nest *n =
-        sd_ext_is_gone(ext) ? NULL : PyObject_GC_New(struct sd_nest, ext->nest);
+    struct sd_py_nest *n =
+        sd_ext_is_gone(ext) ? NULL : PyObject_GC_New(struct sd_py_nest, ext->nest);
 
     if (!n)
         return NULL;
@@ -38,7 +39,7 @@ static struct sd_nest *nest_new(struct sd_ext *ext, const struct sd_nest *inheri
 }
 
 /* Makes `n` the nest of this context, which setting the variable brings to life. */
-static int settle(struct sd_ext *ext, struct sd_nest *n)
+static int settle(struct sd_ext *ext, struct sd_py_nest *n)
 {
     PyObject *token = PyContextVar_Set(ext->current, (PyObject *)n);
 
@@ -49,14 +50,14 @@ static int settle(struct sd_ext *ext, struct sd_nest *n)
     return n->context ? 0 : -1;
 }
 
-struct sd_nest *sd_nest_here(struct sd_ext *ext)
+struct sd_py_nest *sd_nest_here(struct sd_ext *ext)
 {
     PyObject *found = NULL;
-    struct sd_nest *n;
+    struct sd_py_nest *n;
 
     if (PyContextVar_Get(ext->current, NULL, &found) < 0)
         return NULL;
-    n = (struct sd_nest *)found;
+    n = (struct sd_py_nest *)found;
     if (n && is_here(n))
         return n;
     n = nest_new(ext, n);
@@ -66,12 +67,12 @@ struct sd_nest *sd_nest_here(struct sd_ext *ext)
     return n;
 }
 
-void sd_nest_push(struct sd_nest *n, struct sd_open *s) { n->innermost = s; }
+void sd_nest_push(struct sd_py_nest *n, struct sd_py_section *s) { n->innermost = s; }
 
 /* Is it on the way up from the innermost? */
-static bool leads_to(const struct sd_nest *n, const struct sd_open *s)
+static bool leads_to(const struct sd_py_nest *n, const struct sd_py_section *s)
 {
-    const struct sd_open *o = n->innermost;
+    const struct sd_py_section *o = n->innermost;
 
     while (o && o != s)
         o = o->around;
@@ -80,16 +81,16 @@ static bool leads_to(const struct sd_nest *n, const struct sd_open *s)
 
 /* What began inside `s` and is still open.  Other Profilers nest for themselves: theirs
  * stay, as they would without ours. */
-static void set_aside_inside(struct sd_nest *n, const struct sd_open *s)
+static void set_aside_inside(struct sd_py_nest *n, const struct sd_py_section *s)
 {
-    for (struct sd_open *o = n->innermost; o != s; o = o->around)
+    for (struct sd_py_section *o = n->innermost; o != s; o = o->around)
         if (o->profiler == s->profiler)
             o->is_aside = true;
 }
 
-void sd_nest_pop(struct sd_nest *n, const struct sd_open *s)
+void sd_nest_pop(struct sd_py_nest *n, const struct sd_py_section *s)
 {
-    struct sd_open *next;
+    struct sd_py_section *next;
 
     if (n->innermost != s) {
         if (s->is_aside || !leads_to(n, s))
@@ -146,7 +147,7 @@ static PyObject *running_task(struct sd_ext *ext)
     return task == Py_None ? NULL : task;
 }
 
-uint64_t sd_nest_task(struct sd_ext *ext, struct sd_nest *n)
+uint64_t sd_nest_task(struct sd_ext *ext, struct sd_py_nest *n)
 {
     PyObject *task = running_task(ext);
 
@@ -164,7 +165,7 @@ uint64_t sd_nest_task(struct sd_ext *ext, struct sd_nest *n)
 
 static int nest_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    struct sd_nest *n = (struct sd_nest *)self;
+    struct sd_py_nest *n = (struct sd_py_nest *)self;
 
     Py_VISIT(n->below);
     SD_VISIT_TYPE(self);
@@ -173,7 +174,7 @@ static int nest_traverse(PyObject *self, visitproc visit, void *arg)
 
 static int nest_clear(PyObject *self)
 {
-    struct sd_nest *n = (struct sd_nest *)self;
+    struct sd_py_nest *n = (struct sd_py_nest *)self;
 
     Py_CLEAR(n->below);
     return 0;
@@ -181,7 +182,7 @@ static int nest_clear(PyObject *self)
 
 static void nest_dealloc(PyObject *self)
 {
-    struct sd_nest *n = (struct sd_nest *)self;
+    struct sd_py_nest *n = (struct sd_py_nest *)self;
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
@@ -201,7 +202,7 @@ static PyType_Slot nest_slots[] = {
 
 PyType_Spec sd_nest_spec = {
     .name = "sonde.Nest",
-    .basicsize = sizeof(struct sd_nest),
+    .basicsize = sizeof(struct sd_py_nest),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = nest_slots,
 };

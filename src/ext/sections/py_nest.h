@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_NEST_H
-#define SD_EXT_NEST_H
-/* nest: which sections are open around this point of the program.
+#ifndef SD_EXT_SECTIONS_PY_NEST_H
+#define SD_EXT_SECTIONS_PY_NEST_H
+/* py_nest: finds which sections are open around this point of the program.
  *
  * Nesting follows the context (contextvars), so that threads and asyncio tasks are kept
  * apart without knowing of each other, and a task begins inside the section that
@@ -18,29 +18,28 @@
  * that, one forgotten section would stand in the names of all that come later. */
 #include "ext/ext.h"
 
-struct sd_open;
+struct sd_py_section;
 
-struct sd_nest {
+struct sd_py_nest {
     PyObject_HEAD PyObject *context; /* owned: a weak reference to whose it is */
-    struct sd_open *innermost; /* borrowed, it leaves when it ends: the last one begun
-                                  here and neither ended nor set aside, or NULL */
-    struct sd_open *below; /* owned: open where this context was copied from, or NULL */
-    uintptr_t task;        /* the asyncio task last seen here, by its address */
-    uint64_t task_number;  /* its number: tasks are counted as they are met */
+    struct sd_py_section *innermost; /* borrowed, it leaves when it ends: the last one
+                                  begun here and neither ended nor set aside, or NULL */
+    struct sd_py_section
+        *below;           /* owned: open where this context was copied from, or NULL */
+    uintptr_t task;       /* the asyncio task last seen here, by its address */
+    uint64_t task_number; /* its number: tasks are counted as they are met */
 };
-
-extern PyType_Spec sd_nest_spec;
 
 /* The nest of the running context, made at its first section.  A new reference; NULL
  * with an exception set. */
-struct sd_nest *sd_nest_here(struct sd_ext *ext);
+struct sd_py_nest *sd_nest_here(struct sd_ext *ext);
 /* The innermost section that a new one begins inside; borrowed; NULL at the top. */
-struct sd_open *sd_nest_innermost(const struct sd_nest *n);
-void sd_nest_push(struct sd_nest *n, struct sd_open *s);
+struct sd_py_section *sd_nest_innermost(const struct sd_py_nest *n);
+void sd_nest_push(struct sd_py_nest *n, struct sd_py_section *s);
 /* `s`, which began in this nest, has ended. */
-void sd_nest_pop(struct sd_nest *n, const struct sd_open *s);
+void sd_nest_pop(struct sd_py_nest *n, const struct sd_py_section *s);
 
 /* The number of the asyncio task that runs, or 0.  asyncio is never imported for this:
  * a program without it has no tasks.  Leaves no exception. */
-uint64_t sd_nest_task(struct sd_ext *ext, struct sd_nest *n);
+uint64_t sd_nest_task(struct sd_ext *ext, struct sd_py_nest *n);
 #endif

@@ -104,7 +104,7 @@ static int parse_measure(PyObject *o, unsigned *bits)
 
 /* --- Life */
 
-static void set_defaults(struct sd_profiler *p)
+static void set_defaults(struct sd_py_profiler *p)
 {
     p->epoch_ns = (int64_t)(sd_clock_real_ns() - sd_clock_ns());
     p->kind = SD_KIND_WALL;
@@ -118,13 +118,13 @@ static void set_defaults(struct sd_profiler *p)
 static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     struct sd_ext *ext = sd_ext_of(type);
-    struct sd_profiler *p;
+    struct sd_py_profiler *p;
 
     (void)args;
     (void)kwargs;
     if (!ext)
         return NULL;
-    p = (struct sd_profiler *)type->tp_alloc(type, 0);
+    p = (struct sd_py_profiler *)type->tp_alloc(type, 0);
     if (!p)
         return NULL;
     p->ext = ext;
@@ -137,10 +137,10 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)p;
 }
 
-struct sd_profiler *sd_profiler_new(struct sd_ext *ext, unsigned measure, bool keeps)
+struct sd_py_profiler *sd_profiler_new(struct sd_ext *ext, unsigned measure, bool keeps)
 {
-    struct sd_profiler *p =
-        (struct sd_profiler *)profiler_new(ext->profiler, NULL, NULL);
+    struct sd_py_profiler *p =
+        (struct sd_py_profiler *)profiler_new(ext->profiler, NULL, NULL);
 
     if (!p)
         return NULL;
@@ -150,7 +150,7 @@ struct sd_profiler *sd_profiler_new(struct sd_ext *ext, unsigned measure, bool k
 }
 
 /* profiles={name: Interval}: what another run measured. */
-static int take_profiles(struct sd_profiler *p, PyObject *profiles)
+static int take_profiles(struct sd_py_profiler *p, PyObject *profiles)
 {
     PyObject *items = PyMapping_Items(profiles);
     Py_ssize_t n = items ? PyList_GET_SIZE(items) : -1;
@@ -174,7 +174,7 @@ static int take_profiles(struct sd_profiler *p, PyObject *profiles)
     return rc;
 }
 
-static int set_unit(struct sd_profiler *p, PyObject *given)
+static int set_unit(struct sd_py_profiler *p, PyObject *given)
 {
     if (!sd_parse_unit(given, &p->unit)) {
         PyErr_Format(PyExc_ValueError, "Unknown memory unit: %S", given);
@@ -185,7 +185,7 @@ static int set_unit(struct sd_profiler *p, PyObject *given)
     return 0;
 }
 
-static int set_kind(struct sd_profiler *p, PyObject *given)
+static int set_kind(struct sd_py_profiler *p, PyObject *given)
 {
     if (!sd_parse_kind(given, &p->kind)) {
         PyErr_Format(PyExc_ValueError, "Unknown timer type: %S", given);
@@ -200,7 +200,7 @@ static int profiler_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "profiles", "memory_unit", "time_kind",
                              "disabled", "measure",     NULL };
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     PyObject *profiles = NULL, *unit = NULL, *kind = NULL, *measure = NULL;
     int disabled = 0;
     unsigned bits;
@@ -223,7 +223,7 @@ static int profiler_init(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
 
     Py_VISIT(p->unit_given);
     Py_VISIT(p->kind_given);
@@ -234,7 +234,7 @@ static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
 /* What sections still need (the store, `ext`) stays until the last one is gone. */
 static int profiler_clear(PyObject *self)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
 
     Py_CLEAR(p->unit_given);
     Py_CLEAR(p->kind_given);
@@ -243,7 +243,7 @@ static int profiler_clear(PyObject *self)
 
 static void profiler_dealloc(PyObject *self)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
@@ -257,7 +257,7 @@ static void profiler_dealloc(PyObject *self)
 
 /* --- A mapping: name -> the last interval of that name */
 
-static uint32_t find(struct sd_profiler *p, PyObject *key)
+static uint32_t find(struct sd_py_profiler *p, PyObject *key)
 {
     PyObject *owned;
     Py_ssize_t n;
@@ -278,12 +278,12 @@ static uint32_t find(struct sd_profiler *p, PyObject *key)
 
 static Py_ssize_t profiler_length(PyObject *self)
 {
-    return ((struct sd_profiler *)self)->store.n_named;
+    return ((struct sd_py_profiler *)self)->store.n_named;
 }
 
 static PyObject *profiler_subscript(PyObject *self, PyObject *key)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     uint32_t entry = find(p, key);
 
     if (entry != SD_STORE_NONE)
@@ -294,10 +294,10 @@ static PyObject *profiler_subscript(PyObject *self, PyObject *key)
 
 static int profiler_contains(PyObject *self, PyObject *key)
 {
-    return find((struct sd_profiler *)self, key) != SD_STORE_NONE;
+    return find((struct sd_py_profiler *)self, key) != SD_STORE_NONE;
 }
 
-static PyObject *names_list(struct sd_profiler *p)
+static PyObject *names_list(struct sd_py_profiler *p)
 {
     PyObject *names = PyList_New(0);
 
@@ -316,7 +316,7 @@ static PyObject *names_list(struct sd_profiler *p)
 
 static PyObject *profiler_iter(PyObject *self)
 {
-    PyObject *names = names_list((struct sd_profiler *)self);
+    PyObject *names = names_list((struct sd_py_profiler *)self);
     PyObject *iter = names ? PyObject_GetIter(names) : NULL;
 
     Py_XDECREF(names);
@@ -366,7 +366,7 @@ static PyObject *profiler_values(PyObject *self, PyObject *unused)
 /* Every interval of one name, oldest first. */
 static PyObject *profiler_all(PyObject *self, PyObject *key)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
     uint32_t entry = find(p, key), at;
     uint32_t n = entry == SD_STORE_NONE ? 0 : p->store.entries[entry].count;
     PyObject *all = PyList_New(n);
@@ -398,7 +398,7 @@ static PyObject *profiler_profiles(PyObject *self, void *unused)
 /* Equal as mappings are; between two Profilers every repeat counts, through rows(). */
 static PyObject *profiler_compare(PyObject *self, PyObject *other, int op)
 {
-    struct sd_ext *ext = ((struct sd_profiler *)self)->ext;
+    struct sd_ext *ext = ((struct sd_py_profiler *)self)->ext;
     PyObject *a, *b, *result = NULL;
 
     if (op != Py_EQ && op != Py_NE)
@@ -424,14 +424,14 @@ static PyObject *profiler_compare(PyObject *self, PyObject *other, int op)
 static PyObject *profiler_enable(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    ((struct sd_profiler *)self)->is_disabled = false;
+    ((struct sd_py_profiler *)self)->is_disabled = false;
     Py_RETURN_NONE;
 }
 
 static PyObject *profiler_disable(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    ((struct sd_profiler *)self)->is_disabled = true;
+    ((struct sd_py_profiler *)self)->is_disabled = true;
     Py_RETURN_NONE;
 }
 
@@ -449,7 +449,7 @@ static PyObject *profiler_each(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:each", names, &iterable, &name,
                                      &itr_name))
         return NULL;
-    return sd_each_new((struct sd_profiler *)self, iterable, name, itr_name);
+    return sd_each_new((struct sd_py_profiler *)self, iterable, name, itr_name);
 }
 
 static PyObject *profiler_df(PyObject *self, PyObject *unused)
@@ -466,7 +466,7 @@ static PyObject *profiler_rich(PyObject *self, PyObject *unused)
 
 static PyObject *profiler_repr(PyObject *self)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
 
     return PyUnicode_FromFormat("<%s: %zd names, %u intervals%s>",
                                 Py_TYPE(self)->tp_name, profiler_length(self),
@@ -476,7 +476,7 @@ static PyObject *profiler_repr(PyObject *self)
 static PyObject *get_disabled(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyBool_FromLong(((struct sd_profiler *)self)->is_disabled);
+    return PyBool_FromLong(((struct sd_py_profiler *)self)->is_disabled);
 }
 
 static int set_disabled(PyObject *self, PyObject *value, void *unused)
@@ -487,20 +487,20 @@ static int set_disabled(PyObject *self, PyObject *value, void *unused)
     if (!value)
         PyErr_SetString(PyExc_AttributeError, "disabled cannot be deleted");
     if (is >= 0)
-        ((struct sd_profiler *)self)->is_disabled = is > 0;
+        ((struct sd_py_profiler *)self)->is_disabled = is > 0;
     return is < 0 ? -1 : 0;
 }
 
 static PyObject *get_given(PyObject *self, void *which)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
 
     return Py_NewRef(which ? p->kind_given : p->unit_given);
 }
 
 static int set_given(PyObject *self, PyObject *value, void *which)
 {
-    struct sd_profiler *p = (struct sd_profiler *)self;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)self;
 
     if (!value) {
         PyErr_SetString(PyExc_AttributeError, "it cannot be deleted");
@@ -511,7 +511,7 @@ static int set_given(PyObject *self, PyObject *value, void *which)
 
 static PyObject *get_measures(PyObject *self, void *unused)
 {
-    const struct sd_store *s = &((struct sd_profiler *)self)->store;
+    const struct sd_store *s = &((struct sd_py_profiler *)self)->store;
     PyObject *words = PyList_New(0), *tuple;
 
     (void)unused;
@@ -533,33 +533,32 @@ static PyObject *get_measures(PyObject *self, void *unused)
 static PyObject *get_lost(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromUnsignedLongLong(((struct sd_profiler *)self)->n_lost);
+    return PyLong_FromUnsignedLongLong(((struct sd_py_profiler *)self)->n_lost);
 }
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 
-PyDoc_STRVAR(measure_doc,
-             "measure($self, /, name, memory_unit=None, time_kind=None)\n--\n\n"
-             "A section of this name, to be entered by `with`; same as calling the "
-             "Profiler.\nInside another one the names are joined: \"outer:inner\".");
-PyDoc_STRVAR(each_doc,
-             "each($self, /, itr, name, itr_name=None)\n--\n\n"
-             "The items of `itr`, the whole loop measured as `name` and every turn "
-             "inside it\nas its number, as itr_name_<number>, or as itr_name(number, "
-             "item) says.");
 PyDoc_STRVAR(
-    df_doc, "df($self, /)\n--\n\n"
-            "Every interval as a pandas DataFrame, indexed by name, repeats included.\n"
-            "What was not measured is NaN.  Needs pandas; rows() needs nothing.");
-PyDoc_STRVAR(rows_doc, "rows($self, /)\n--\n\n"
-                       "Every interval as a tuple: its name, then df()'s columns; in "
-                       "the order in\nwhich they began.  What was not measured is "
-                       "None.");
-PyDoc_STRVAR(all_doc, "all($self, name, /)\n--\n\n"
-                      "Every interval of this name, oldest first; profiler[name] is "
-                      "the last of them.");
-PyDoc_STRVAR(arrow_doc, "__arrow_c_stream__($self, /, requested_schema=None)\n--\n\n"
-                        "The same rows for polars, pyarrow, DuckDB and pandas 2.2.");
+    measure_doc,
+    "measure($self, /, name, memory_unit=None, time_kind=None)\n--\n\nReturns a "
+    "section of this name, to be entered by `with`; same as calling the\nProfiler.  "
+    "Inside another one the names are joined: \"outer:inner\".");
+PyDoc_STRVAR(each_doc,
+             "each($self, /, itr, name, itr_name=None)\n--\n\nYields the items of "
+             "`itr`, and measures the whole loop as `name` and every turn\ninside it "
+             "as its number, as itr_name_<number>, or as itr_name(number, item) says.");
+PyDoc_STRVAR(df_doc, "df($self, /)\n--\n\nReturns every interval as a pandas "
+                     "DataFrame, indexed by name, repeats included.\nWhat was not "
+                     "measured is NaN.  Needs pandas; rows() needs nothing.");
+PyDoc_STRVAR(
+    rows_doc,
+    "rows($self, /)\n--\n\nReturns every interval as a tuple: its name, then df()'s "
+    "columns; in the order\nin which they began.  What was not measured is None.");
+PyDoc_STRVAR(all_doc, "all($self, name, /)\n--\n\nReturns every interval of this name, "
+                      "oldest first; profiler[name] is the last of them.");
+PyDoc_STRVAR(arrow_doc,
+             "__arrow_c_stream__($self, /, requested_schema=None)\n--\n\nExports the "
+             "same rows for polars, pyarrow, DuckDB and pandas 2.2.");
 
 static PyMethodDef profiler_methods[] = {
     { "measure", WITH_KEYWORDS(profiler_measure), METH_FASTCALL | METH_KEYWORDS,
@@ -573,7 +572,7 @@ static PyMethodDef profiler_methods[] = {
     { "rows", sd_profiler_rows, METH_NOARGS, rows_doc },
     { "all", profiler_all, METH_O, all_doc },
     { "get", WITH_KEYWORDS(profiler_get), METH_VARARGS | METH_KEYWORDS,
-      "get($self, key, default=None)\n--\n\nThe last interval of this name, or "
+      "get($self, key, default=None)\n--\n\nReturns the last interval of this name, or "
       "default." },
     { "keys", profiler_keys, METH_NOARGS, NULL },
     { "items", profiler_items, METH_NOARGS, NULL },
@@ -589,20 +588,20 @@ static PyMethodDef profiler_methods[] = {
 };
 
 static PyMemberDef profiler_members[] = {
-    SD_OFFSET_MEMBERS(offsetof(struct sd_profiler, call),
-                      offsetof(struct sd_profiler, weakrefs)){ NULL, 0, 0, 0, NULL },
+    SD_OFFSET_MEMBERS(offsetof(struct sd_py_profiler, call),
+                      offsetof(struct sd_py_profiler, weakrefs)){ NULL, 0, 0, 0, NULL },
 };
 
 static PyGetSetDef profiler_getset[] = {
-    { "disabled", get_disabled, set_disabled, "Is nothing measured now?", NULL },
-    { "memory_unit", get_given, set_given, "The unit in which memory is told.", NULL },
+    { "disabled", get_disabled, set_disabled, "True while it measures nothing.", NULL },
+    { "memory_unit", get_given, set_given, "The unit of memory figures.", NULL },
     { "time_kind", get_given, set_given, "The clock: wall, cpu or process.",
       (void *)"kind" },
     { "profiles", profiler_profiles, NULL, "A dict of every name's last interval.",
       NULL },
-    { "measures", get_measures, NULL, "What it measures, as words.", NULL },
-    { "lost", get_lost, NULL,
-      "How many intervals could not be kept, for want of memory.", NULL },
+    { "measures", get_measures, NULL, "The words for what it measures.", NULL },
+    { "lost", get_lost, NULL, "How many intervals were lost because memory ran out.",
+      NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -644,7 +643,7 @@ static PyType_Slot profiler_slots[] = {
 
 PyType_Spec sd_profiler_spec = {
     .name = "sonde.Profiler",
-    .basicsize = sizeof(struct sd_profiler),
+    .basicsize = sizeof(struct sd_py_profiler),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
              SD_TPFLAGS_VECTORCALL,
     .slots = profiler_slots,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_EXT_PROFILER_H
-#define SD_EXT_PROFILER_H
-/* profiler: sonde.Profiler: a store of intervals with the manners of a mapping. */
+#ifndef SD_EXT_SECTIONS_PY_PROFILER_H
+#define SD_EXT_SECTIONS_PY_PROFILER_H
+/* py_profiler: sonde.Profiler, a mapping of names to intervals. */
 #include "ext/ext.h"
 #include "collect/sections/store.h"
 
-struct sd_profiler {
+struct sd_py_profiler {
     PyObject_HEAD vectorcallfunc call; /* profiler("name"): the hot door */
     PyObject *weakrefs;
     struct sd_ext *ext; /* lives at least as long as our type */
@@ -20,9 +20,9 @@ struct sd_profiler {
     PyObject *kind_given;
 };
 
-extern PyType_Spec sd_profiler_spec;
 /* A Profiler of the base type with all defaults; NULL with an exception set. */
-struct sd_profiler *sd_profiler_new(struct sd_ext *ext, unsigned measure, bool keeps);
+struct sd_py_profiler *sd_profiler_new(struct sd_ext *ext, unsigned measure,
+                                       bool keeps);
 
 /* A name or an alias in any case, as amltk has them; false without an exception. */
 bool sd_parse_unit(PyObject *o, uint8_t *unit);
@@ -33,10 +33,10 @@ bool sd_parse_kind(PyObject *o, uint8_t *kind);
 const char *sd_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned);
 PyObject *sd_path_object(const struct sd_entry *e);
 
-/* pickle.c */
+/* interval_pickle.c */
 PyObject *sd_profiler_reduce(PyObject *self, PyObject *unused);
 PyObject *sd_profiler_setstate(PyObject *self, PyObject *state);
-/* table.c: rows(), and the columns from which df() is made */
+/* interval_table.c: rows(), and the columns from which df() is made */
 PyObject *sd_profiler_rows(PyObject *self, PyObject *unused);
 PyObject *sd_profiler_columns(PyObject *self, PyObject *unused);
 /* arrow.c */

@@ -49,16 +49,16 @@ static PyObject *exact_name(PyObject *o)
 /* --- Begin and end */
 
 /* The section whose name goes before ours: the nearest of the same Profiler. */
-static const struct sd_path_step *step_around(const struct sd_open *s)
+static const struct sd_path_step *step_around(const struct sd_py_section *s)
 {
-    const struct sd_open *o = s->around;
+    const struct sd_py_section *o = s->around;
 
     while (o && !(sd_open_is_around(o) && o->profiler == s->profiler))
         o = o->around;
     return o ? o->step : NULL;
 }
 
-static bool find_step(struct sd_open *s)
+static bool find_step(struct sd_py_section *s)
 {
     PyObject *owned;
     Py_ssize_t n;
@@ -72,7 +72,7 @@ static bool find_step(struct sd_open *s)
 }
 
 /* Finds its place among the open ones; false when there is no memory to know it. */
-static bool find_place(struct sd_open *s)
+static bool find_place(struct sd_py_section *s)
 {
     s->nest = sd_nest_here(s->profiler->ext);
     if (s->nest) {
@@ -87,7 +87,7 @@ static bool find_place(struct sd_open *s)
     return false;
 }
 
-static unsigned what_to_measure(const struct sd_open *s, bool has_capture)
+static unsigned what_to_measure(const struct sd_py_section *s, bool has_capture)
 {
     unsigned measure = s->profiler->store.measure;
 
@@ -101,9 +101,9 @@ static unsigned what_to_measure(const struct sd_open *s, bool has_capture)
     return measure;
 }
 
-void sd_open_begin(struct sd_open *s)
+void sd_open_begin(struct sd_py_section *s)
 {
-    struct sd_profiler *p = s->profiler;
+    struct sd_py_profiler *p = s->profiler;
     bool has_capture = sd_session_has_capture();
     uint64_t task;
 
@@ -123,10 +123,10 @@ void sd_open_begin(struct sd_open *s)
         sd_store_begun(&p->store, s->row, &s->core, p->epoch_ns);
 }
 
-void sd_open_end(struct sd_open *s, bool raised)
+void sd_open_end(struct sd_py_section *s, bool raised)
 {
-    struct sd_profiler *p = s->profiler;
-    struct sd_nest *nest = s->nest;
+    struct sd_py_profiler *p = s->profiler;
+    struct sd_py_nest *nest = s->nest;
 
     if (!s->is_open)
         return;
@@ -142,19 +142,19 @@ void sd_open_end(struct sd_open *s, bool raised)
 
 /* --- Objects */
 
-struct sd_open *sd_open_new(struct sd_profiler *p, PyObject *name)
+struct sd_py_section *sd_open_new(struct sd_py_profiler *p, PyObject *name)
 {
     struct sd_ext *ext = p->ext;
     PyObject *exact = sd_ext_is_gone(ext) ? NULL : exact_name(name);
-    struct sd_open *s;
+    struct sd_py_section *s;
 
     if (!exact)
         return NULL;
     if (ext->n_free > 0) {
-        s = (struct sd_open *)ext->free[--ext->n_free];
+        s = (struct sd_py_section *)ext->free[--ext->n_free];
         sd_revive((PyObject *)s);
     } else {
-        s = PyObject_GC_New(struct sd_open, ext->section);
+        s = PyObject_GC_New(struct sd_py_section, ext->section);
     }
     if (!s) {
         Py_DECREF(exact);
@@ -177,7 +177,7 @@ struct sd_open *sd_open_new(struct sd_profiler *p, PyObject *name)
 
 static int section_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    struct sd_open *s = (struct sd_open *)self;
+    struct sd_py_section *s = (struct sd_py_section *)self;
 
     Py_VISIT(s->profiler);
     Py_VISIT(s->around);
@@ -188,24 +188,24 @@ static int section_traverse(PyObject *self, visitproc visit, void *arg)
 }
 
 /* An open section that its program has dropped ends by that. */
-static void end_abandoned(struct sd_open *s)
+static void end_abandoned(struct sd_py_section *s)
 {
-    struct sd_raised raised;
+    struct sd_pending_exception raised;
 
     if (!s->is_open)
         return;
-    raised = sd_raised_take();
+    raised = sd_pending_exception_take();
     sd_open_end(s, false);
-    sd_raised_give_back(raised);
+    sd_pending_exception_give_back(raised);
 }
 
 static int section_clear(PyObject *self)
 {
-    struct sd_open *s = (struct sd_open *)self;
-    struct sd_open *again = s->again;
+    struct sd_py_section *s = (struct sd_py_section *)self;
+    struct sd_py_section *again = s->again;
 
     end_abandoned(s);
-    for (struct sd_open *a = again; a; a = a->again)
+    for (struct sd_py_section *a = again; a; a = a->again)
         a->first = NULL;
     s->again = NULL;
     Py_XDECREF(again);
@@ -217,7 +217,7 @@ static int section_clear(PyObject *self)
  * from using as much of the C stack. */
 static void section_dealloc(PyObject *self)
 {
-    struct sd_open *s = (struct sd_open *)self;
+    struct sd_py_section *s = (struct sd_py_section *)self;
     PyTypeObject *type = Py_TYPE(self);
     struct sd_ext *ext = s->profiler->ext;
 
@@ -247,9 +247,9 @@ void sd_open_free(PyObject *free)
 /* The same object entered once more, while it is open or later: a section of its own
  * under the same name.  `around` is thus set once in a section's life, and the ways up
  * through ended ones never lead in a circle. */
-static void begin_again(struct sd_open *s)
+static void begin_again(struct sd_py_section *s)
 {
-    struct sd_open *more = sd_open_new(s->profiler, s->name);
+    struct sd_py_section *more = sd_open_new(s->profiler, s->name);
 
     if (!more) {
         PyErr_Clear();
@@ -268,10 +268,10 @@ static void begin_again(struct sd_open *s)
 
 /* Which of the entries of this object ends now: the innermost of this context, or,
  * when none of them is open in it, the newest. */
-static struct sd_open *entry_to_end(struct sd_open *s)
+static struct sd_py_section *entry_to_end(struct sd_py_section *s)
 {
-    struct sd_nest *nest;
-    struct sd_open *o;
+    struct sd_py_nest *nest;
+    struct sd_py_section *o;
 
     if (!s->again)
         return s;
@@ -285,9 +285,9 @@ static struct sd_open *entry_to_end(struct sd_open *s)
     return o ? o : s->again;
 }
 
-static void end_again(struct sd_open *s, struct sd_open *ended, bool raised)
+static void end_again(struct sd_py_section *s, struct sd_py_section *ended, bool raised)
 {
-    struct sd_open **link = &s->again;
+    struct sd_py_section **link = &s->again;
 
     Py_INCREF(ended);
     sd_open_end(ended, raised);
@@ -304,7 +304,7 @@ static void end_again(struct sd_open *s, struct sd_open *ended, bool raised)
 
 static PyObject *section_enter(PyObject *self, PyObject *unused)
 {
-    struct sd_open *s = (struct sd_open *)self;
+    struct sd_py_section *s = (struct sd_py_section *)self;
 
     (void)unused;
     if (s->step) /* it has begun before */
@@ -316,8 +316,8 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 
 static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    struct sd_open *s = (struct sd_open *)self;
-    struct sd_open *ended = entry_to_end(s);
+    struct sd_py_section *s = (struct sd_py_section *)self;
+    struct sd_py_section *ended = entry_to_end(s);
     bool raised = n > 0 && args[0] != Py_None;
 
     if (ended == s)
@@ -342,7 +342,7 @@ static PyObject *section_decorate(PyObject *self, PyObject *args, PyObject *kwar
 
 static PyObject *section_interval(PyObject *self, void *unused)
 {
-    struct sd_open *s = (struct sd_open *)self;
+    struct sd_py_section *s = (struct sd_py_section *)self;
 
     (void)unused;
     if (s->row == SD_STORE_NONE)
@@ -352,7 +352,7 @@ static PyObject *section_interval(PyObject *self, void *unused)
 
 static PyObject *section_unit(PyObject *self, void *unused)
 {
-    const struct sd_open *s = (struct sd_open *)self;
+    const struct sd_py_section *s = (struct sd_py_section *)self;
 
     (void)unused;
     return Py_NewRef(s->profiler->ext->words[SD_WORD_BYTES + s->unit]);
@@ -360,7 +360,7 @@ static PyObject *section_unit(PyObject *self, void *unused)
 
 static PyObject *section_kind(PyObject *self, void *unused)
 {
-    const struct sd_open *s = (struct sd_open *)self;
+    const struct sd_py_section *s = (struct sd_py_section *)self;
 
     (void)unused;
     return Py_NewRef(s->profiler->ext->words[SD_WORD_WALL + s->kind]);
@@ -368,7 +368,7 @@ static PyObject *section_kind(PyObject *self, void *unused)
 
 static PyObject *section_repr(PyObject *self)
 {
-    struct sd_open *s = (struct sd_open *)self;
+    struct sd_py_section *s = (struct sd_py_section *)self;
 
     return PyUnicode_FromFormat("<section %R%s>", s->name, s->is_open ? ", open" : "");
 }
@@ -380,9 +380,9 @@ static PyMethodDef section_methods[] = {
 };
 
 static PyMemberDef section_members[] = {
-    { "name", T_OBJECT, offsetof(struct sd_open, name), READONLY,
+    { "name", T_OBJECT, offsetof(struct sd_py_section, name), READONLY,
       "Its own name, without those around it." },
-    { "profiler", T_OBJECT, offsetof(struct sd_open, profiler), READONLY,
+    { "profiler", T_OBJECT, offsetof(struct sd_py_section, profiler), READONLY,
       "The Profiler that made it." },
     { NULL, 0, 0, 0, NULL },
 };
@@ -411,14 +411,14 @@ static PyType_Slot section_slots[] = {
 
 PyType_Spec sd_section_spec = {
     .name = "sonde.Section",
-    .basicsize = sizeof(struct sd_open),
+    .basicsize = sizeof(struct sd_py_section),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = section_slots,
 };
 
 /* --- profiler("name") */
 
-static int parse_options(struct sd_open *s, PyObject *unit, PyObject *kind)
+static int parse_options(struct sd_py_section *s, PyObject *unit, PyObject *kind)
 {
     if (unit && unit != Py_None && !sd_parse_unit(unit, &s->unit)) {
         PyErr_Format(PyExc_ValueError, "Unknown memory unit: %S", unit);
@@ -467,10 +467,10 @@ static int sort_arguments(PyObject *const *args, Py_ssize_t n, PyObject *kwnames
 PyObject *sd_section_call(PyObject *profiler, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames)
 {
-    struct sd_profiler *p = (struct sd_profiler *)profiler;
+    struct sd_py_profiler *p = (struct sd_py_profiler *)profiler;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyObject *sorted[3] = { NULL, NULL, NULL };
-    struct sd_open *s;
+    struct sd_py_section *s;
 
     if (p->is_disabled || (!p->keeps && !sd_session_has_capture()))
         return sd_ext_is_gone(p->ext) ? NULL : Py_NewRef(p->ext->quiet_one);

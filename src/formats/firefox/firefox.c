@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* firefox: samples, sections and memory for profiler.firefox.com, in its processed
- * form.
+/* firefox: writes samples, sections and memory for profiler.firefox.com, in its
+ * processed format.
  *
  * The form is frozen at version 60, the first in which all threads share one table of
  * stacks: ours can then be written as it is.  The viewer brings older forms up to its
@@ -12,7 +12,7 @@
 #include "formats/firefox/firefox_parts.h"
 
 #include "base/mem.h"
-#include "formats/format.h"
+#include "formats/output.h"
 
 static int put_all(struct sd_firefox *w)
 {
@@ -37,7 +37,7 @@ static int put_all(struct sd_firefox *w)
 static void release(struct sd_firefox *w)
 {
     sd_frames_release(&w->frames);
-    sd_sampled_release(&w->sampled);
+    sd_thread_samples_release(&w->sampled);
     sd_intern_release(&w->strings);
     sd_intern_release(&w->files);
     sd_intern_release(&w->libraries);
@@ -49,11 +49,11 @@ static void release(struct sd_firefox *w)
     sd_free(w->funcs);
 }
 
-static int write_stacks(const struct sd_profile *p, const char *path,
-                        const struct sd_filter *filter,
-                        const struct sd_stack_style *style, struct sd_out *out)
+static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    struct sd_stack_style in_full = *style;
+    const struct sd_profile *p = job->profile;
+    const struct sd_stack_style style = sd_output_style(job);
+    struct sd_stack_style in_full = style;
     struct sd_firefox w = { .p = p, .j = { .out = out } };
     int rc;
 
@@ -61,11 +61,11 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     w.strings.arena = w.files.arena = w.libraries.arena = &w.arena;
     rc = sd_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
-        rc = sd_sampled_collect(p, path, filter, style, &w.sampled);
+        rc = sd_thread_samples_collect(p, job->from, job->filter, &style, &w.sampled);
     w.has_wall = w.sampled.has_wall;
     w.has_cpu = w.sampled.has_cpu;
     if (rc == 0)
-        rc = sd_firefox_collect_marks(&w, path, filter);
+        rc = sd_firefox_collect_marks(&w, job->from, job->filter);
     if (rc == 0)
         rc = sd_firefox_find_threads(&w);
     if (rc == 0)
@@ -76,11 +76,16 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-const struct sd_format sd_format_firefox = {
+const struct sd_output sd_output_firefox = {
     .name = "firefox",
-    .suffix = ".firefox.json",
+    .suffixes = { ".firefox.json" },
+    .pyspy_word = "gecko",
+    .pyspy_suffix = ".json",
     .summary = "samples, sections and memory over time, for profiler.firefox.com",
     .loses = "what sections measured beside their time, readings other than rss, idle "
              "samples unless asked for",
-    .write_stacks = write_stacks,
+    .needs = SD_HOLDS_STACKS | SD_HOLDS_SECTIONS | SD_HOLDS_READINGS,
+    .reads_events = true,
+    .folds_paths = true,
+    .write = write,
 };

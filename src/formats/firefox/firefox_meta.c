@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a Firefox profile says of itself, and the memory of its processes over time. */
+/* firefox_meta: writes the header of a Firefox profile, and the memory of its processes
+ * over time. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

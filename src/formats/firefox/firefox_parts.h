@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_FIREFOX_PARTS_H
-#define SD_FORMATS_FIREFOX_PARTS_H
+#ifndef SD_FORMATS_FIREFOX_FIREFOX_PARTS_H
+#define SD_FORMATS_FIREFOX_FIREFOX_PARTS_H
 /* firefox_parts: what the files of firefox share: tables (columns, keys, texts), shared
  * (functions, frames, stacks), threads (samples, sections), meta (and memory), and
  * firefox itself (the whole). */
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/intern.h"
 #include "base/encoding/json.h"
+#include "base/intern.h"
 #include "formats/format_frames.h"
 #include "formats/thread_samples.h"
 #include "profile/profile.h"
@@ -24,7 +24,7 @@ struct sd_firefox_mark { /* a section */
 
 struct sd_firefox_thread {
     sd_track_id track;
-    const struct sd_sampled_thread *sampled; /* or NULL; borrowed */
+    const struct sd_samples_of_thread *sampled; /* or NULL; borrowed */
     size_t first_mark, n_marks;
 };
 
@@ -32,7 +32,7 @@ struct sd_firefox {
     const struct sd_profile *p;
     struct sd_json j;
     struct sd_frames frames;
-    struct sd_sampled sampled;
+    struct sd_thread_samples sampled;
     struct sd_firefox_mark *marks; /* owned; by thread, then time */
     size_t n_marks, cap_marks;
     struct sd_firefox_thread *threads; /* owned */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all threads of a Firefox profile share: functions, frames, stacks, files. */
+/* firefox_shared: writes what all threads of a Firefox profile share: functions,
+ * frames, stacks, files. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns, keys and texts of a Firefox profile. */
+/* firefox_tables: writes columns, keys and strings of a Firefox profile. */
 #include <string.h>
 
 #include "formats/firefox/firefox_parts.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of a Firefox profile: who they are, their samples and their sections. */
+/* firefox_threads: writes the threads of a Firefox profile with their samples and
+ * sections. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static void add_bare_processes(struct sd_firefox *w)
 int sd_firefox_find_threads(struct sd_firefox *w)
 {
     size_t next = 0, n_tracks = w->p->n_tracks;
-    const struct sd_sampled_thread **sampled =
+    const struct sd_samples_of_thread **sampled =
         sd_zalloc((n_tracks + 1) * sizeof *sampled);
 
     w->threads = sd_alloc((n_tracks + 1) * sizeof *w->threads);
@@ -115,7 +116,8 @@ int sd_firefox_find_threads(struct sd_firefox *w)
 
 /* One record may stand for many samples, which are written one by one: the viewer's
  * graph takes a sample for the time around it. */
-static void put_sample_stacks(struct sd_firefox *w, const struct sd_sampled_thread *t)
+static void put_sample_stacks(struct sd_firefox *w,
+                              const struct sd_samples_of_thread *t)
 {
     sd_firefox_array(w, "stack");
     for (size_t i = 0; t && i < t->n; i++)
@@ -124,12 +126,12 @@ static void put_sample_stacks(struct sd_firefox *w, const struct sd_sampled_thre
     sd_json_end(&w->j);
 }
 
-static double ms_of(const struct sd_taken *t, int64_t ns)
+static double ms_of(const struct sd_timed_sample *t, int64_t ns)
 {
     return (double)ns / 1e6 / (double)t->n;
 }
 
-static void put_sample_times(struct sd_firefox *w, const struct sd_sampled_thread *t)
+static void put_sample_times(struct sd_firefox *w, const struct sd_samples_of_thread *t)
 {
     sd_firefox_array(w, "time");
     for (size_t i = 0; t && i < t->n; i++)
@@ -143,11 +145,11 @@ static void put_sample_times(struct sd_firefox *w, const struct sd_sampled_threa
 }
 
 static void put_amounts(struct sd_firefox *w, const char *key,
-                        const struct sd_sampled_thread *t, bool is_cpu)
+                        const struct sd_samples_of_thread *t, bool is_cpu)
 {
     sd_firefox_array(w, key);
     for (size_t i = 0; t && i < t->n; i++) {
-        const struct sd_taken *one = &t->taken[i];
+        const struct sd_timed_sample *one = &t->taken[i];
         double each = is_cpu ? ms_of(one, one->cpu_ns) * 1e3 : ms_of(one, one->wall_ns);
 
         for (uint32_t k = 0; k < one->n && w->j.out->err == 0; k++)
@@ -156,7 +158,7 @@ static void put_amounts(struct sd_firefox *w, const char *key,
     sd_json_end(&w->j);
 }
 
-static void put_samples(struct sd_firefox *w, const struct sd_sampled_thread *t)
+static void put_samples(struct sd_firefox *w, const struct sd_samples_of_thread *t)
 {
     size_t n = 0;
 

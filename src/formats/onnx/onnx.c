@@ -238,9 +238,9 @@ static int read_model(struct sd_onnx *x, struct sd_cursor c, struct sd_cursor *g
             version = sd_onnx_text(f.inside);
     }
     if (rc == 0 && c.bad)
-        rc = sd_fail(SD_EFORMAT, "this is no ONNX file, or it is cut");
+        rc = sd_fail(SD_EFORMAT, "this is not an ONNX file, or it is cut");
     if (rc == 0 && !graph->at)
-        rc = sd_fail(SD_EFORMAT, "this is no ONNX file: it has no graph");
+        rc = sd_fail(SD_EFORMAT, "this is not an ONNX file: it has no graph");
     return rc == 0 ? tell_source(x, producer, version) : rc;
 }
 
@@ -255,11 +255,10 @@ static int finish(struct sd_onnx *x)
     if (rc == 0 && x->unsized.bad)
         rc = sd_no_memory();
     if (rc == 0 && x->unsized.n)
-        rc =
-            sd_model_note(x->m,
-                          "symbolic axes are taken as 1 (%s): give others with --input "
-                          "NAME=1,2,3",
-                          sd_buf_string(&x->unsized));
+        rc = sd_model_note(
+            x->m,
+            "symbolic axes count as 1 (%s); give other lengths with --input NAME=1,2,3",
+            sd_buf_string(&x->unsized));
     if (rc == 0 && x->has_bodies)
         rc = sd_model_note(
             x->m, "what If, Loop and Scan do is counted once: the first branch "
@@ -268,8 +267,8 @@ static int finish(struct sd_onnx *x)
         rc = sd_model_note(x->m, "%u more shapes are not known",
                            x->n_missed - SD_ONNX_MISSED_MAX);
     if (rc == 0 && x->n_untyped > 1)
-        rc = sd_model_note(x->m, "%u more tensors are of types that are not known",
-                           x->n_untyped - 1);
+        rc =
+            sd_model_note(x->m, "%u more tensors have unknown types", x->n_untyped - 1);
     return rc;
 }
 
@@ -286,11 +285,11 @@ static void release(struct sd_onnx *x)
     sd_arena_release(&x->arena);
 }
 
-int sd_onnx_read(const void *p, size_t n, const struct sd_model_wish *wish,
+int sd_onnx_read(const void *p, size_t n, const struct sd_model_request *request,
                  struct sd_model *m)
 {
     struct sd_onnx x = { .m = m,
-                         .wish = wish,
+                         .request = request,
                          .fold_left = FOLD_ALL_MAX,
                          .inside_left = INSIDE_BYTES_MAX + INSIDE_TIMES * n,
                          .parts_left = PARTS_MAX };
@@ -323,14 +322,15 @@ bool sd_onnx_is(const void *p, size_t n)
     return !c.bad && has_graph;
 }
 
-int sd_onnx_file(const char *path, const struct sd_model_wish *wish, struct sd_model *m)
+int sd_onnx_file(const char *path, const struct sd_model_request *request,
+                 struct sd_model *m)
 {
     struct sd_map map = { 0 };
     int rc = sd_map_file(&map, path);
 
     if (rc < 0)
         return rc;
-    rc = sd_onnx_read(map.p, map.n, wish, m);
+    rc = sd_onnx_read(map.p, map.n, request, m);
     sd_map_release(&map);
     return rc == SD_EFORMAT ? sd_fail_in(rc, "%s", path) : rc;
 }

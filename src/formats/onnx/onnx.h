@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_ONNX_H
-#define SD_FORMATS_ONNX_H
-/* onnx: a model from an ONNX file: its layers, its operators and their shapes.
+#ifndef SD_FORMATS_ONNX_ONNX_H
+#define SD_FORMATS_ONNX_ONNX_H
+/* onnx: reads a model from an ONNX file: its layers, its operators and their shapes.
  *
  * An ONNX file has the operators in the order in which they run, the weights, and the
  * shapes of the inputs.  The shapes in between are worked out here, operator by
@@ -25,7 +25,7 @@
 
 bool sd_onnx_is(const void *p, size_t n);
 /* Adds to the model *m, which is made.  SD_EFORMAT with a sentence; SD_EUSAGE when the
- * wish names what is no input. */
-int sd_onnx_read(const void *p, size_t n, const struct sd_model_wish *wish,
+ * request names what is no input. */
+int sd_onnx_read(const void *p, size_t n, const struct sd_model_request *request,
                  struct sd_model *m);
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onnx_bodies: runs the subgraphs of If, Loop and Scan. */
 #include <stdio.h>
 #include <string.h>
 
@@ -131,7 +132,7 @@ static int without_axis(struct sd_onnx *x, struct sd_onnx_value *v, int64_t axis
     v->elements = NULL;
     if (!v->has_dims)
         return 0;
-    if (!sd_onnx_axis(axis, v->n_dims, &at)) {
+    if (!sd_axis_find(axis, v->n_dims, &at)) {
         v->has_dims = false;
         return 0;
     }
@@ -150,7 +151,7 @@ static int with_axis(struct sd_onnx *x, struct sd_onnx_value *v, int64_t axis,
     v->elements = NULL;
     if (!v->has_dims)
         return 0;
-    if (v->n_dims >= SD_MODEL_DIMS_MAX || !sd_onnx_axis(axis, v->n_dims + 1, &at)) {
+    if (v->n_dims >= SD_MODEL_DIMS_MAX || !sd_axis_find(axis, v->n_dims + 1, &at)) {
         v->has_dims = false;
         return 0;
     }
@@ -210,7 +211,7 @@ static int give_body(struct rounds *r, struct sd_onnx_scope *scope,
     uint32_t at;
     int rc;
 
-    if (i >= r->n_states && v && v->has_dims && sd_onnx_axis(axis, v->n_dims, &at))
+    if (i >= r->n_states && v && v->has_dims && sd_axis_find(axis, v->n_dims, &at))
         r->length = v->dims[at];
     if (!name.p)
         return 0;

@@ -28,7 +28,7 @@ TEST(onnx_functions_without_end_are_refused)
     add_call(&f, "again");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "too deep"));
     sd_model_release(&m);
     drop_file(&f);
@@ -52,7 +52,7 @@ TEST(onnx_functions_of_nothing_have_an_end)
         add_node(&f, "idle", "x", "y", "");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "no end"));
     sd_model_release(&m);
     sd_buf_release(&function);
@@ -84,7 +84,7 @@ TEST(onnx_attributes_of_calls_are_not_searched_without_end)
     add_node(&f, "asks", "x", "y", "");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "no end"));
     sd_model_release(&m);
     sd_buf_release(&function);
@@ -129,7 +129,7 @@ TEST(onnx_of_more_operators_than_any_model_is_refused)
         add_node(&f, "Relu", "x", "x", "");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "more operators and values than any model"));
     sd_model_release(&m);
     drop_file(&f);
@@ -264,7 +264,7 @@ static void check_no_scan(const char *attrs)
     add_scan(&f, attrs);
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "other inputs than it says"));
     sd_model_release(&m);
     drop_file(&f);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onnx_emit: adds operators, tensors and calls of layers to the model. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements are computed where all that they need is known and they are few; where not,
- * the output has none, and whoever needs them says so.  Shapes are worked out before:
- * an output without a shape is not computed. */
+/* onnx_fold: computes elements where all that they need is known and they are few;
+ * where not, the output has none, and whoever needs them says so.  Shapes are worked
+ * out before: an output without a shape is not computed. */
 #include <math.h>
 #include <string.h>
 
@@ -588,7 +588,7 @@ FOLD(slice)
     for (uint32_t i = 0; i < starts.n; i++) {
         int64_t step = steps.is_there ? steps.v[i] : 1;
 
-        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
+        if (!sd_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
             is_cut[axis]) /* the same twice: a stride of many steps runs over */
             return 0;
         is_cut[axis] = true;
@@ -612,7 +612,7 @@ FOLD(transpose)
         return 0;
     strides_of(x, strides);
     for (uint32_t i = 0; i < x->n_dims; i++) {
-        if (!sd_onnx_axis(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
+        if (!sd_axis_find(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
             return 0;
         turned[i] = strides[from];
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes of the operators that onnxruntime puts several others together to (attention,
- * embeddings, norms of sums), and of those that take numbers with their scales and zero
- * points.  As in onnx_shapes.c, what does not fit is left unknown. */
+/* onnx_fused: shapes of onnxruntime's fused operators (attention, embeddings, norms of
+ * sums) and of quantised ones (numbers with scales and zero points).  As in
+ * onnx_shapes.c, what does not fit is left unknown. */
 #include <string.h>
 
 #include "formats/onnx/onnx_parts.h"
@@ -145,7 +145,8 @@ static int give_broadcast(const struct sd_onnx_step *s, const uint32_t *of, uint
     for (uint32_t i = 0; i < n; i++) {
         const struct sd_onnx_value *v = sd_onnx_shaped(s, of[i]);
 
-        if (!v || !sd_onnx_broadcast(dims, n_dims, v->dims, v->n_dims, dims, &n_dims))
+        if (!v || !sd_dims_broadcast((struct sd_dims){ dims, n_dims }, sd_onnx_dims(v),
+                                     dims, &n_dims))
             return 0;
     }
     return sd_onnx_give(s, 0, dims, n_dims);
@@ -167,7 +168,7 @@ RULE(quantized_concat)
     int64_t dims[AXES];
     uint32_t axis;
 
-    if (!first || !sd_onnx_axis(sd_onnx_int(s->node, "axis", 1), first->n_dims, &axis))
+    if (!first || !sd_axis_find(sd_onnx_int(s->node, "axis", 1), first->n_dims, &axis))
         return 0;
     s->out[0]->dtype = first->dtype;
     memcpy(dims, first->dims, first->n_dims * sizeof *dims);
@@ -233,8 +234,8 @@ RULE(gather_blocks)
     if (s->n_in > 2 && s->in[2])
         s->out[0]->dtype = s->in[2]->dtype;
     if (!x || !at ||
-        !sd_onnx_axis(sd_onnx_int(s->node, "gather_axis", 0), x->n_dims, &axis) ||
-        !sd_onnx_axis(sd_onnx_int(s->node, "quantize_axis", 1), x->n_dims, &packed) ||
+        !sd_axis_find(sd_onnx_int(s->node, "gather_axis", 0), x->n_dims, &axis) ||
+        !sd_axis_find(sd_onnx_int(s->node, "quantize_axis", 1), x->n_dims, &packed) ||
         bits < 1 || bits > 8)
         return 0;
     for (uint32_t i = 0; i < x->n_dims; i++) {

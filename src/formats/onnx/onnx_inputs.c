@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onnx_inputs: takes the shapes of inputs from the file and the user. */
 #include <stdio.h>
 #include <string.h>
 
@@ -69,10 +70,10 @@ static void read_told(struct sd_cursor c, struct told *t)
 
 /* --- Inputs */
 
-static const struct sd_model_input *wished_by_name(const struct sd_onnx *x,
-                                                   struct sd_onnx_text name)
+static const struct sd_model_input *asked_by_name(const struct sd_onnx *x,
+                                                  struct sd_onnx_text name)
 {
-    const struct sd_model_wish *w = x->wish;
+    const struct sd_model_request *w = x->request;
 
     for (size_t i = 0; i < w->n_inputs; i++)
         if (w->inputs[i].name && sd_onnx_text_is(name, w->inputs[i].name))
@@ -82,18 +83,18 @@ static const struct sd_model_input *wished_by_name(const struct sd_onnx *x,
 
 /* Those without a name are for the inputs that none names, in their order; *place
  * counts these. */
-static const struct sd_model_input *wished(const struct sd_onnx *x,
-                                           struct sd_onnx_text name, size_t *place)
+static const struct sd_model_input *asked(const struct sd_onnx *x,
+                                          struct sd_onnx_text name, size_t *place)
 {
-    const struct sd_model_input *named = wished_by_name(x, name);
+    const struct sd_model_input *named = asked_by_name(x, name);
     size_t nameless = 0, at;
 
     if (named)
         return named;
     at = (*place)++;
-    for (size_t i = 0; i < x->wish->n_inputs; i++)
-        if (!x->wish->inputs[i].name && nameless++ == at)
-            return &x->wish->inputs[i];
+    for (size_t i = 0; i < x->request->n_inputs; i++)
+        if (!x->request->inputs[i].name && nameless++ == at)
+            return &x->request->inputs[i];
     return NULL;
 }
 
@@ -204,11 +205,10 @@ static int add_input(struct sd_onnx *x, struct sd_onnx_scope *scope, struct told
         if (rc == 0)
             rc = sd_onnx_set_dims(x, v, t->dims, t->n);
     } else {
-        rc =
-            sd_model_note(x->m,
-                          "the file does not tell the shape of the input %.*s: give it "
-                          "with --input",
-                          (int)(t->name.n < 200 ? t->name.n : 200), t->name.p);
+        rc = sd_model_note(
+            x->m,
+            "the file does not say the shape of the input %.*s; give it with --input",
+            (int)(t->name.n < 200 ? t->name.n : 200), t->name.p);
     }
     return rc == 0 ? tell_input(x, v) : rc;
 }
@@ -223,11 +223,11 @@ static size_t count_inputs(const struct sd_model *m)
 }
 
 /* Every one that was given has an input of its own. */
-static int check_wish(struct sd_onnx *x, const struct sd_onnx_scope *scope,
-                      size_t n_inputs)
+static int check_request(struct sd_onnx *x, const struct sd_onnx_scope *scope,
+                         size_t n_inputs)
 {
-    for (size_t i = 0; i < x->wish->n_inputs; i++) {
-        const struct sd_model_input *in = &x->wish->inputs[i];
+    for (size_t i = 0; i < x->request->n_inputs; i++) {
+        const struct sd_model_input *in = &x->request->inputs[i];
         struct sd_onnx_text name = { in->name, in->name ? strlen(in->name) : 0 };
         struct sd_onnx_value *v;
 
@@ -241,12 +241,12 @@ static int check_wish(struct sd_onnx *x, const struct sd_onnx_scope *scope,
                            "the model has no input named %s; its first is %s", in->name,
                            known ? known : "none");
         }
-        if (wished_by_name(x, name) != in)
+        if (asked_by_name(x, name) != in)
             return sd_fail(SD_EUSAGE, "the input %s was given twice", in->name);
     }
-    if (x->wish->n_inputs > n_inputs)
+    if (x->request->n_inputs > n_inputs)
         return sd_fail(SD_EUSAGE, "%zu inputs were given, but the model has %zu",
-                       x->wish->n_inputs, n_inputs);
+                       x->request->n_inputs, n_inputs);
     return 0;
 }
 
@@ -278,14 +278,14 @@ int sd_onnx_inputs(struct sd_onnx *x, struct sd_cursor graph,
                                "of %lld, which is too long",
                                (int)(t.name.n < 200 ? t.name.n : 200), t.name.p,
                                (long long)t.too_long);
-            w = wished(x, t.name, &place);
+            w = asked(x, t.name, &place);
             if (round == 0)
                 rc = w ? bind_symbols(x, &t, w) : 0;
             else
                 rc = add_input(x, scope, &t, w);
         }
     }
-    return rc == 0 ? check_wish(x, scope, count_inputs(x->m)) : rc;
+    return rc == 0 ? check_request(x, scope, count_inputs(x->m)) : rc;
 }
 
 /* --- What is not known */
@@ -377,7 +377,7 @@ static int tell_missing(struct sd_onnx *x, struct sd_onnx_text op,
     if (needs && needs->is_external)
         return sd_model_note(x->m,
                              "the shape of %.*s (%.*s) needs the constant %.*s, whose "
-                             "data are in another file and not read",
+                             "data are in another file, which sonde does not read",
                              n_out, out->name.p, n_op, op.p,
                              (int)(needs->name.n < 200 ? needs->name.n : 200),
                              needs->name.p);
@@ -413,9 +413,9 @@ static int tell_misfit(const struct sd_onnx_step *s)
     rc = to.bad || from.bad
              ? sd_no_memory()
              : sd_model_note(s->x->m,
-                             "the file fixes the shape of %.*s (%.*s) to %s, and what "
-                             "goes in has %s: give the lengths that it was made for "
-                             "with --input NAME=1,2,3; what follows is not counted",
+                             "the file fixes the shape of %.*s (%.*s) to %s, and its "
+                             "input has %s; give the lengths that the file was made "
+                             "for with --input NAME=1,2,3; what follows is not counted",
                              (int)(out->name.n < 200 ? out->name.n : 200), out->name.p,
                              (int)(op.n < 80 ? op.n : 80), op.p, sd_buf_string(&to),
                              sd_buf_string(&from));

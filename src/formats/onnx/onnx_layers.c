@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onnx_layers: finds the layer of a node from its name and metadata. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_ONNX_PARTS_H
-#define SD_FORMATS_ONNX_PARTS_H
+#ifndef SD_FORMATS_ONNX_ONNX_PARTS_H
+#define SD_FORMATS_ONNX_ONNX_PARTS_H
 /* onnx_parts: what the files of the ONNX reader share.
  *
  *     onnx_proto   the messages of the file: nodes, attributes, tensors
@@ -21,8 +21,8 @@
 #include "base/cursor.h"
 #include "base/intern.h"
 #include "base/table.h"
-#include "formats/weights/model_files.h"
 #include "formats/protobuf_in.h"
+#include "formats/weights/model_files.h"
 
 enum {
     SD_ONNX_FOLD_MAX = 1024, /* elements of a tensor that is computed along */
@@ -172,7 +172,7 @@ struct sd_onnx_run { /* operators of one layer, one after the other */
 
 struct sd_onnx {
     struct sd_model *m;
-    const struct sd_model_wish *wish;
+    const struct sd_model_request *request;
     struct sd_arena arena;
     struct sd_intern names;   /* of values and symbolic axes */
     struct sd_table symbols;  /* id of a name to the length of that axis */
@@ -232,8 +232,6 @@ const struct sd_onnx_value *sd_onnx_shaped(const struct sd_onnx_step *s, uint32_
 const struct sd_onnx_elements *sd_onnx_wholes(const struct sd_onnx_step *s, uint32_t i);
 /* The outputs are unknown for want of the elements of `v`. */
 void sd_onnx_blame(const struct sd_onnx_step *s, const struct sd_onnx_value *v);
-/* An axis may be counted from the end; false: there is none. */
-bool sd_onnx_axis(int64_t axis, uint32_t n, uint32_t *out);
 /* Gives output `i` its shape.  One that no tensor has leaves it unknown. */
 int sd_onnx_give(const struct sd_onnx_step *s, uint32_t i, const int64_t *dims,
                  uint32_t n);
@@ -248,9 +246,6 @@ int sd_onnx_unfit(const struct sd_onnx_step *s, const struct sd_onnx_value *a,
 /* Gives output `i` the shape of this one; NULL leaves it unknown. */
 int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
                       const struct sd_onnx_value *v);
-/* The shape that several broadcast to; false when they do not. */
-bool sd_onnx_broadcast(const int64_t *a, uint32_t n_a, const int64_t *b, uint32_t n_b,
-                       int64_t *out, uint32_t *n_out);
 /* A list of numbers from an attribute, as operators had it once, or from an input. */
 struct sd_onnx_list {
     int64_t v[SD_MODEL_DIMS_MAX];
@@ -268,7 +263,15 @@ bool sd_onnx_join(int64_t *dims, uint32_t n, uint32_t axis,
 /* How many elements start:end:step takes of `length`, -1: it is none; *start is then
  * where it begins. */
 int64_t sd_onnx_slice(int64_t length, int64_t *start, int64_t end, int64_t step);
-int64_t sd_onnx_count(const struct sd_onnx_value *v); /* elements; of has_dims */
+/* Of has_dims. */
+static inline struct sd_dims sd_onnx_dims(const struct sd_onnx_value *v)
+{
+    return (struct sd_dims){ v->dims, v->n_dims };
+}
+static inline int64_t sd_onnx_count(const struct sd_onnx_value *v) /* elements */
+{
+    return sd_dims_elements(sd_onnx_dims(v));
+}
 
 /* Room for n elements in the arena, or NULL: too many, or no memory (*rc). */
 struct sd_onnx_elements *sd_onnx_elements(struct sd_onnx *x, int64_t n, bool is_real,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes of products: matrices, attention, recurrent nets, Einstein's sums.  As in
- * onnx_shapes.c, what does not fit is left unknown. */
+/* onnx_products: shapes of products: matrices, attention, recurrent nets, einsum.  As
+ * in onnx_shapes.c, what does not fit is left unknown. */
 #include <string.h>
 
 #include "formats/onnx/onnx_parts.h"
@@ -11,24 +11,17 @@ enum { AXES = SD_MODEL_DIMS_MAX };
 
 /* --- Products */
 
-/* numpy's: a vector on either side loses its axis in the result. */
 static int give_matmul(const struct sd_onnx_step *s, const struct sd_onnx_value *a,
                        const struct sd_onnx_value *b, bool turn_a, bool turn_b)
 {
-    int64_t dims[AXES + 2];
+    unsigned flags = (turn_a ? SD_MATMUL_TURN_A : 0) | (turn_b ? SD_MATMUL_TURN_B : 0);
+    int64_t dims[AXES], inner;
     uint32_t n;
 
     if (!a || !b || a->n_dims == 0 || b->n_dims == 0)
         return 0;
-    if (a->dims[a->n_dims - (turn_a && a->n_dims > 1 ? 2 : 1)] !=
-            b->dims[b->n_dims - (turn_b || b->n_dims == 1 ? 1 : 2)] ||
-        !sd_onnx_broadcast(a->dims, a->n_dims > 2 ? a->n_dims - 2 : 0, b->dims,
-                           b->n_dims > 2 ? b->n_dims - 2 : 0, dims, &n))
+    if (!sd_dims_matmul(sd_onnx_dims(a), sd_onnx_dims(b), flags, dims, &n, &inner))
         return sd_onnx_unfit(s, a, b, turn_a ? "transA" : turn_b ? "transB" : NULL);
-    if (a->n_dims > 1)
-        dims[n++] = a->dims[a->n_dims - (turn_a ? 1 : 2)];
-    if (b->n_dims > 1)
-        dims[n++] = b->dims[b->n_dims - (turn_b ? 2 : 1)];
     return sd_onnx_give(s, 0, dims, n);
 }
 
@@ -151,119 +144,25 @@ RULE(recurrent) { return give_recurrent(s, 2); }
 
 RULE(recurrent_turned) { return give_recurrent(s, 1); } /* weights are transposed */
 
-/* --- Einstein's sums: letters are axes; "..." stands for leading ones */
-
-struct einsum {
-    int64_t letters[128]; /* -1: not met */
-    int64_t rest[AXES];   /* of "..." */
-    uint32_t n_rest;
-    bool is_bad;
-};
-
-static void einsum_rest(struct einsum *e, const struct sd_onnx_value *v, uint32_t from,
-                        uint32_t n)
-{
-    if (from + n > v->n_dims ||
-        !sd_onnx_broadcast(e->rest, e->n_rest, v->dims + from, n, e->rest, &e->n_rest))
-        e->is_bad = true;
-}
-
-static void einsum_term(struct einsum *e, const char *p, size_t n,
-                        const struct sd_onnx_value *v)
-{
-    uint32_t n_letters = 0, at = 0;
-    bool has_rest = false;
-
-    for (size_t i = 0; i < n; i++)
-        n_letters += p[i] != '.' && p[i] != ' ';
-    if (!v || n_letters > v->n_dims) {
-        e->is_bad = true;
-        return;
-    }
-    for (size_t i = 0; i < n && !e->is_bad; i++) {
-        if (p[i] == ' ')
-            continue;
-        if (p[i] == '.') { /* one "..." in a term takes all axes without a letter */
-            if (has_rest || n - i < 3 || memcmp(p + i, "...", 3) != 0) {
-                e->is_bad = true;
-                return;
-            }
-            einsum_rest(e, v, at, v->n_dims - n_letters);
-            at += v->n_dims - n_letters;
-            has_rest = true;
-            i += 2;
-            continue;
-        }
-        if (at >= v->n_dims || (unsigned char)p[i] > 127) {
-            e->is_bad = true;
-            return;
-        }
-        if (e->letters[(int)p[i]] <= 1)
-            e->letters[(int)p[i]] = v->dims[at];
-        at++;
-    }
-}
-
-/* Without "->" the result has the letters that are met once, in their order. */
-static void einsum_implied(struct einsum *e, const char *p, size_t n,
-                           int64_t dims[AXES], uint32_t *n_dims)
-{
-    for (uint32_t i = 0; i < e->n_rest; i++)
-        dims[(*n_dims)++] = e->rest[i];
-    for (int c = 'A'; c <= 'z'; c++) {
-        unsigned times = 0;
-
-        for (size_t i = 0; i < n; i++)
-            times += p[i] == c;
-        if (times == 1 && *n_dims < AXES)
-            dims[(*n_dims)++] = e->letters[c];
-    }
-}
-
-static void einsum_result(struct einsum *e, const char *p, size_t n, int64_t dims[AXES],
-                          uint32_t *n_dims)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] == ' ')
-            continue;
-        if (p[i] == '.' && i + 2 < n) {
-            for (uint32_t k = 0; k < e->n_rest && *n_dims < AXES; k++)
-                dims[(*n_dims)++] = e->rest[k];
-            i += 2;
-        } else if ((unsigned char)p[i] < 128 && *n_dims < AXES) {
-            dims[(*n_dims)++] = e->letters[(int)p[i]];
-        } else {
-            e->is_bad = true;
-        }
-    }
-}
+/* --- Einstein's sums */
 
 RULE(einsum)
 {
-    struct einsum e = { .n_rest = 0 };
+    struct sd_dims operands[SD_EINSUM_TERMS_MAX];
+    int64_t dims[SD_EINSUM_LETTERS];
     struct sd_onnx_text text;
-    int64_t dims[AXES];
-    uint32_t n = 0, term = 0;
-    const char *arrow, *p, *end;
+    struct sd_einsum e;
 
-    if (!sd_onnx_word(s->node, "equation", &text) || text.n == 0)
+    if (s->n_in > SD_EINSUM_TERMS_MAX || !sd_onnx_word(s->node, "equation", &text))
         return 0;
-    for (int i = 0; i < 128; i++)
-        e.letters[i] = -1;
-    arrow = memmem(text.p, text.n, "->", 2);
-    end = arrow ? arrow : text.p + text.n;
-    for (p = text.p; p <= end && !e.is_bad; term++) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        const char *stop = comma ? comma : end;
-
-        einsum_term(&e, p, (size_t)(stop - p), sd_onnx_shaped(s, term));
-        p = stop + 1;
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        if (!sd_onnx_shaped(s, i))
+            return 0;
+        operands[i] = sd_onnx_dims(s->in[i]);
     }
-    if (e.is_bad)
+    if (text.n == 0 || !sd_einsum_read(text.p, text.n, operands, s->n_in, &e))
         return 0;
-    if (arrow)
-        einsum_result(&e, arrow + 2, (size_t)(text.p + text.n - arrow - 2), dims, &n);
-    else
-        einsum_implied(&e, text.p, text.n, dims, &n);
-    return e.is_bad ? 0 : sd_onnx_give(s, 0, dims, n);
+    for (uint32_t i = 0; i < e.n_out; i++)
+        dims[i] = e.sizes[e.order[i]];
+    return sd_onnx_give(s, 0, dims, e.n_out);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onnx_proto: reads the messages of an ONNX file: nodes, attributes, tensors. */
 #include <string.h>
 
 #include "base/error.h"

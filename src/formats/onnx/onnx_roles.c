@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the stored tensors are parameters: files do not say it, but what operators
- * do with them does. */
+/* onnx_roles: decides which stored tensors are parameters: files do not say it, but
+ * what operators do with them does. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every rule gives the outputs their shapes where the inputs' are known and fit; where
- * not, it leaves them unknown and fails nothing: the caller looks and tells. */
+/* onnx_shapes: finds the shape rule of an operator.  A rule gives the outputs their
+ * shapes where the inputs' are known and fit; where not, it leaves them unknown and
+ * fails nothing: the caller looks and tells. */
 #include <string.h>
 
 #include "base/error.h"
@@ -52,38 +53,6 @@ int sd_onnx_misfit(const struct sd_onnx_step *s, const int64_t *dims, uint32_t n
     s->out[0]->is_unfit = s->out[0]->has_dims;
     s->out[0]->has_dims = false;
     return rc;
-}
-
-int64_t sd_onnx_count(const struct sd_onnx_value *v)
-{
-    return sd_dims_elements((struct sd_dims){ v->dims, v->n_dims });
-}
-
-bool sd_onnx_broadcast(const int64_t *a, uint32_t n_a, const int64_t *b, uint32_t n_b,
-                       int64_t *out, uint32_t *n_out)
-{
-    uint32_t n = n_a > n_b ? n_a : n_b;
-
-    for (uint32_t i = 0; i < n; i++) { /* from the last axis */
-        int64_t x = i < n_a ? a[n_a - 1 - i] : 1, y = i < n_b ? b[n_b - 1 - i] : 1;
-
-        if (x != y && x != 1 && y != 1)
-            return false;
-        out[n - 1 - i] = x == 1 ? y : x;
-    }
-    *n_out = n;
-    return true;
-}
-
-/* An axis may be counted from the end. */
-bool sd_onnx_axis(int64_t axis, uint32_t n, uint32_t *out)
-{
-    if (axis < 0)
-        axis += n;
-    if (axis < 0 || axis >= n)
-        return false;
-    *out = (uint32_t)axis;
-    return true;
 }
 
 struct sd_onnx_list sd_onnx_list(const struct sd_onnx_step *s, const char *attribute,
@@ -201,7 +170,8 @@ RULE(broadcast)
     for (uint32_t i = 0; i < s->n_in; i++) {
         const struct sd_onnx_value *v = sd_onnx_shaped(s, i);
 
-        if (!v || !sd_onnx_broadcast(dims, n, v->dims, v->n_dims, dims, &n))
+        if (!v ||
+            !sd_dims_broadcast((struct sd_dims){ dims, n }, sd_onnx_dims(v), dims, &n))
             return 0;
     }
     return s->n_in ? sd_onnx_give(s, 0, dims, n) : 0;

@@ -65,6 +65,16 @@ TEST(onnx_takes_no_second_ellipsis_of_an_einsum)
     check_no_einsum("equation=''");
 }
 
+/* These were given a shape, which no runtime would give them. */
+TEST(onnx_takes_no_einsum_that_its_operands_do_not_fit)
+{
+    check_no_einsum("equation='ik,jk->ij'");
+    check_no_einsum("equation='i,jk->ik'");
+    check_no_einsum("equation='ij->i'");
+    check_no_einsum("equation='i1,1k->ik'");
+    check_no_einsum("equation='ij,jk->ii'");
+}
+
 /* Of five elements, backwards from here to the front, every second. */
 static void check_back(const char *from, const char *dims)
 {
@@ -279,7 +289,7 @@ TEST(onnx_shapes_that_do_not_fit_are_told_and_not_taken)
     CHECK(m.n_ops == 1 && m.ops[0].out[0].kind == SD_OPERAND_NONE);
     CHECK(m.n_notes == 2);
     CHECK(strstr(sd_model_text(&m, m.notes[0]), "fixes the shape of y (Reshape) to "
-                                                "1,128,8, and what goes in has 1,1,8"));
+                                                "1,128,8, and its input has 1,1,8"));
     sd_model_release(&m);
     drop_file(&f);
     f = (struct file){ 0 };

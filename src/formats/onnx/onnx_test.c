@@ -8,7 +8,7 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
     struct file f = { 0 };
     int64_t dims[] = { 4, 7 }, wrong[] = { 4 };
     struct sd_model_input in = { "x", dims, 2, 0 };
-    struct sd_model_wish wish = { &in, 1 };
+    struct sd_model_request request = { &in, 1 };
     struct sd_model m;
 
     add_input(&f, "x", "-1,-2");
@@ -16,7 +16,7 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
     add_node(&f, "Add", "x z", "y", "");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == 0);
     check_dims(&m.ops[0].out[0], "4,7");
     check_dims(&m.ops[0].in[1], "4,1"); /* the same batch */
     CHECK(m.n_notes == 0);
@@ -24,19 +24,19 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
 
     in = (struct sd_model_input){ "q", dims, 2, 0 };
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "no input named q; its first is x=1,1:float32"));
     sd_model_release(&m);
 
     in = (struct sd_model_input){ "z", dims, 2, 0 };
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "axis 1 of the input z is 1 in this file, not 7"));
     sd_model_release(&m);
 
     in = (struct sd_model_input){ NULL, wrong, 1, 0 };
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "has 2 axes, but 1 were given"));
     sd_model_release(&m);
     drop_file(&f);
@@ -87,7 +87,7 @@ TEST(onnx_inputs_without_a_name_are_those_that_none_names)
     struct sd_model_input in[] = { { "x", ids, 2, 0 },
                                    { NULL, mask, 2, 0 },
                                    { NULL, mask, 2, 0 } };
-    struct sd_model_wish wish = { in, 2 };
+    struct sd_model_request request = { in, 2 };
     struct sd_model m;
 
     add_input(&f, "x", "-1,-2");
@@ -95,21 +95,21 @@ TEST(onnx_inputs_without_a_name_are_those_that_none_names)
     add_node(&f, "Add", "x z", "y", "");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == 0);
     check_dims(&m.ops[0].in[0], "4,7");
     check_dims(&m.ops[0].in[1], "4,1");
     sd_model_release(&m);
 
-    wish.n_inputs = 3;
+    request.n_inputs = 3;
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "3 inputs were given, but the model has 2"));
     sd_model_release(&m);
 
-    wish.n_inputs = 2;
+    request.n_inputs = 2;
     in[1].name = "x";
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "the input x was given twice"));
     sd_model_release(&m);
     drop_file(&f);
@@ -378,7 +378,7 @@ TEST(onnx_cut_anywhere_ends_in_a_sentence)
         int rc;
 
         CHECK(sd_model_init(&m) == 0);
-        rc = sd_onnx_read(f.whole.p, n, &no_wish, &m);
+        rc = sd_onnx_read(f.whole.p, n, &no_request, &m);
         /* Only what stands behind the graph can be missed without a trace. */
         CHECK(rc == SD_EFORMAT || (rc == 0 && n > f.whole.n / 2));
         sd_model_release(&m);
@@ -398,7 +398,7 @@ TEST(onnx_with_any_byte_changed_ends)
 
             f.whole.p[i] ^= (uint8_t)(1 << bit);
             CHECK(sd_model_init(&m) == 0);
-            rc = sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m);
+            rc = sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m);
             CHECK(rc == 0 || rc == SD_EFORMAT);
             sd_model_release(&m);
             f.whole.p[i] ^= (uint8_t)(1 << bit);
@@ -420,7 +420,7 @@ TEST(onnx_tensors_that_lie_are_refused)
     sd_buf_release(&t);
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "\"w\" has 4 bytes"));
     sd_model_release(&m);
     drop_file(&f);
@@ -453,7 +453,7 @@ static const char *refusal(uint64_t type, const char *dims, uint32_t data, size_
     put_tensor(&f.graph, 5, type, dims, data, bytes);
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    rc = sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m);
+    rc = sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m);
     CHECK(rc == 0 || rc == SD_EFORMAT);
     sd_model_release(&m);
     drop_file(&f);
@@ -525,7 +525,7 @@ TEST(onnx_sparse_weights_are_the_tensors_that_they_stand_for)
     sd_pb_message(&lies.graph, 15, &sparse);
     finish_file(&lies);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(lies.whole.p, lies.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(lies.whole.p, lies.whole.n, &no_request, &m) == SD_EFORMAT);
     sd_model_release(&m);
     drop_file(&lies);
     sd_buf_release(&sparse);
@@ -540,7 +540,7 @@ TEST(onnx_inputs_longer_than_any_are_refused)
     add_node(&f, "Relu", "x", "y", "");
     finish_file(&f);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m) == SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "x has an axis of 9223372036854775807, which is too"));
     sd_model_release(&m);
     drop_file(&f);
@@ -554,7 +554,7 @@ TEST(onnx_without_an_opset_does_not_invent_one)
     put_text(&graph, 2, "g");
     sd_pb_message(&whole, 7, &graph);
     CHECK(sd_model_init(&m) == 0);
-    CHECK(sd_onnx_read(whole.p, whole.n, &no_wish, &m) == 0);
+    CHECK(sd_onnx_read(whole.p, whole.n, &no_request, &m) == 0);
     CHECK(strcmp(sd_model_fact_of(&m, "source"), "onnx") == 0);
     sd_model_release(&m);
     sd_buf_release(&graph);
@@ -572,7 +572,7 @@ TEST(onnx_without_memory_says_so)
         int rc = sd_model_init(&m);
 
         if (rc == 0)
-            rc = sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m);
+            rc = sd_onnx_read(f.whole.p, f.whole.n, &no_request, &m);
         CHECK(rc == 0 || rc == SD_ENOMEM);
         sd_model_release(&m);
     }

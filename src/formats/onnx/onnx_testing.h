@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_ONNX_TESTING_H
-#define SD_FORMATS_ONNX_TESTING_H
+#ifndef SD_FORMATS_ONNX_ONNX_TESTING_H
+#define SD_FORMATS_ONNX_ONNX_TESTING_H
 /* onnx_testing: ONNX files made by hand, the fields of onnx.proto by their numbers, and
  * what is read of them. */
 #include <stdio.h>
@@ -177,14 +177,14 @@ static inline void drop_file(struct file *f)
     sd_buf_release(&f->whole);
 }
 
-static const struct sd_model_wish no_wish;
+static const struct sd_model_request no_request;
 
 static inline void read_it(struct file *f, struct sd_model *m)
 {
     finish_file(f);
     CHECK(sd_onnx_is(f->whole.p, f->whole.n));
     CHECK(sd_model_init(m) == 0);
-    CHECK(sd_onnx_read(f->whole.p, f->whole.n, &no_wish, m) == 0);
+    CHECK(sd_onnx_read(f->whole.p, f->whole.n, &no_request, m) == 0);
 }
 
 static inline void check_dims(const struct sd_operand *o, const char *dims)

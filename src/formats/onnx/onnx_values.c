@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onnx_values: keeps names, values and weights by scope. */
 #include <stdio.h>
 #include <string.h>
 

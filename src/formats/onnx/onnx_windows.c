@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes of what looks through a window: convolutions, pools, and what scales pictures.
+/* onnx_windows: shapes of operators with windows: convolutions, pools, and resizing.
  * As in onnx_shapes.c, what does not fit is left unknown. */
 #include <string.h>
 
@@ -11,58 +11,33 @@ enum { AXES = SD_MODEL_DIMS_MAX };
 
 /* --- Windows */
 
-struct window { /* of one axis */
-    int64_t kernel, stride, dilation, before, after;
+struct windows {
+    struct sd_axis_window w[AXES]; /* of each axis behind batch and channels */
+    enum sd_axis_window_end end;
 };
 
-enum padding { EXPLICIT, SAME, VALID };
-
-static enum padding padding_of(const struct sd_onnx_node *node)
+/* What auto_pad says; false: the padding is as `pads` has it. */
+static bool pads_itself(const struct sd_onnx_node *node, bool *is_same)
 {
     struct sd_onnx_text word;
 
     if (!sd_onnx_word(node, "auto_pad", &word))
-        return EXPLICIT;
-    if (sd_onnx_text_is(word, "SAME_UPPER") || sd_onnx_text_is(word, "SAME_LOWER"))
-        return SAME;
-    return sd_onnx_text_is(word, "VALID") ? VALID : EXPLICIT;
+        return false;
+    *is_same =
+        sd_onnx_text_is(word, "SAME_UPPER") || sd_onnx_text_is(word, "SAME_LOWER");
+    return *is_same || sd_onnx_text_is(word, "VALID");
 }
 
-/* Where the window fits: -1 when it fits nowhere, or the numbers are none.  128 bits,
- * because a file may say anything. */
-static int64_t window_steps(int64_t length, const struct window *w,
-                            enum padding padding, bool round_up)
-{
-    __int128 room, steps;
-
-    if (w->stride < 1 || w->dilation < 1 || w->kernel < 1 || w->before < 0 ||
-        w->after < 0)
-        return -1;
-    if (padding == SAME)
-        return (length - 1) / w->stride + 1;
-    room = (__int128)length - (__int128)w->dilation * (w->kernel - 1) - 1;
-    if (padding == EXPLICIT)
-        room += (__int128)w->before + w->after;
-    if (room < 0)
-        return -1;
-    steps = room / w->stride + 1;
-    if (round_up && room % w->stride) {
-        steps++;
-        /* A window that would begin in the padding behind the data is left out. */
-        if ((steps - 1) * w->stride >= (__int128)length + w->before)
-            steps--;
-    }
-    return steps > SD_ONNX_AXIS_MAX ? -1 : (int64_t)steps;
-}
-
-/* The windows of all axes behind batch and channels, from the attributes. */
+/* From the attributes; the kernel is that of the weight, or NULL. */
 static bool read_windows(const struct sd_onnx_step *s, uint32_t n,
-                         const int64_t *kernel, struct window w[AXES])
+                         const int64_t *kernel, struct windows *out)
 {
     int64_t strides[AXES], dilations[AXES], pads[2 * AXES], shape[AXES];
     uint32_t n_strides = sd_onnx_ints(s->node, "strides", strides, AXES);
     uint32_t n_dilations = sd_onnx_ints(s->node, "dilations", dilations, AXES);
     uint32_t n_pads = sd_onnx_ints(s->node, "pads", pads, 2 * AXES);
+    bool is_same = false, is_auto = pads_itself(s->node, &is_same);
+    bool has_pads = n_pads && !is_auto;
 
     if (!kernel) {
         if (sd_onnx_ints(s->node, "kernel_shape", shape, AXES) != n)
@@ -73,9 +48,11 @@ static bool read_windows(const struct sd_onnx_step *s, uint32_t n,
         (n_pads && n_pads != 2 * n))
         return false;
     for (uint32_t i = 0; i < n; i++)
-        w[i] = (struct window){ kernel[i], n_strides ? strides[i] : 1,
-                                n_dilations ? dilations[i] : 1, n_pads ? pads[i] : 0,
-                                n_pads ? pads[n + i] : 0 };
+        out->w[i] = (struct sd_axis_window){ kernel[i], n_strides ? strides[i] : 1,
+                                             n_dilations ? dilations[i] : 1,
+                                             has_pads ? pads[i] : 0,
+                                             has_pads ? pads[n + i] : 0 };
+    out->end = is_same ? SD_WINDOW_COVERS : SD_WINDOW_FITS;
     return true;
 }
 
@@ -93,25 +70,23 @@ static bool fits_kernel(const struct sd_onnx_step *s,
 static int give_conv(const struct sd_onnx_step *s, const struct sd_onnx_value *x,
                      const struct sd_onnx_value *weight)
 {
-    int64_t group = sd_onnx_int(s->node, "group", 1);
-    struct window w[AXES];
+    struct windows windows;
     int64_t dims[AXES];
 
     if (!x || !weight || x->n_dims < 3 || weight->n_dims < 3)
         return 0;
     if (x->n_dims != weight->n_dims)
         return sd_onnx_unfit(s, x, weight, NULL);
-    if (group < 1 || group > SD_ONNX_AXIS_MAX ||
-        sd_times(weight->dims[1], group) != x->dims[1] || weight->dims[0] % group != 0)
+    if (!sd_conv_channels(sd_onnx_dims(weight), sd_onnx_int(s->node, "group", 1), false,
+                          x->dims[1], &dims[1]))
         return sd_onnx_unfit(s, x, weight, "group");
     if (!fits_kernel(s, weight))
         return sd_onnx_unfit(s, x, weight, "kernel_shape");
-    if (!read_windows(s, x->n_dims - 2, weight->dims + 2, w))
+    if (!read_windows(s, x->n_dims - 2, weight->dims + 2, &windows))
         return 0;
     dims[0] = x->dims[0];
-    dims[1] = weight->dims[0];
     for (uint32_t i = 2; i < x->n_dims; i++)
-        dims[i] = window_steps(x->dims[i], &w[i - 2], padding_of(s->node), false);
+        dims[i] = sd_axis_window_steps(&windows.w[i - 2], x->dims[i], windows.end);
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
@@ -128,67 +103,51 @@ RULE(quantized_conv)
     return give_conv(s, sd_onnx_shaped(s, 0), sd_onnx_shaped(s, 3));
 }
 
-static int64_t spread(int64_t length, const struct window *w, int64_t extra,
-                      enum padding padding)
-{
-    __int128 out;
-
-    if (w->stride < 1 || w->dilation < 1 || w->kernel < 1 || w->before < 0 ||
-        w->after < 0 || extra < 0)
-        return -1;
-    if (padding == SAME)
-        out = (__int128)length * w->stride;
-    else
-        out = (__int128)w->stride * (length - 1) + extra +
-              (__int128)w->dilation * (w->kernel - 1) + 1 -
-              (padding == EXPLICIT ? (__int128)w->before + w->after : 0);
-    return out < 0 || out > SD_ONNX_AXIS_MAX ? -1 : (int64_t)out;
-}
-
 RULE(conv_transpose)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0),
                                *weight = sd_onnx_shaped(s, 1);
     int64_t extra[AXES] = { 0 }, shape[AXES], dims[AXES];
-    int64_t group = sd_onnx_int(s->node, "group", 1);
-    struct window w[AXES];
+    struct windows windows;
     uint32_t n, n_shape;
 
     if (!x || !weight || x->n_dims < 3 || weight->n_dims < 3)
         return 0;
     if (x->n_dims != weight->n_dims || x->dims[1] != weight->dims[0])
         return sd_onnx_unfit(s, x, weight, NULL);
-    if (group < 1 || group > SD_ONNX_AXIS_MAX || x->dims[1] % group != 0)
+    if (!sd_conv_channels(sd_onnx_dims(weight), sd_onnx_int(s->node, "group", 1), true,
+                          x->dims[1], &dims[1]))
         return sd_onnx_unfit(s, x, weight, "group");
     if (!fits_kernel(s, weight))
         return sd_onnx_unfit(s, x, weight, "kernel_shape");
     n = x->n_dims - 2;
-    if (!read_windows(s, n, weight->dims + 2, w))
+    if (!read_windows(s, n, weight->dims + 2, &windows))
         return 0;
     sd_onnx_ints(s->node, "output_padding", extra, n);
     n_shape = sd_onnx_ints(s->node, "output_shape", shape, AXES);
     dims[0] = x->dims[0];
-    dims[1] = sd_times(weight->dims[1], group);
     for (uint32_t i = 0; i < n; i++)
-        dims[2 + i] =
-            n_shape == n ? shape[i]
-                         : spread(x->dims[2 + i], &w[i], extra[i], padding_of(s->node));
+        dims[2 + i] = n_shape == n
+                          ? shape[i]
+                          : sd_axis_window_spread(&windows.w[i], x->dims[2 + i],
+                                                  extra[i], windows.end);
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
 RULE(pool)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    bool round_up = sd_onnx_int(s->node, "ceil_mode", 0) != 0;
-    struct window w[AXES];
+    struct windows windows;
     int64_t dims[AXES];
     int rc;
 
-    if (!x || x->n_dims < 3 || !read_windows(s, x->n_dims - 2, NULL, w))
+    if (!x || x->n_dims < 3 || !read_windows(s, x->n_dims - 2, NULL, &windows))
         return 0;
+    if (windows.end == SD_WINDOW_FITS && sd_onnx_int(s->node, "ceil_mode", 0))
+        windows.end = SD_WINDOW_HANGS;
     memcpy(dims, x->dims, 2 * sizeof *dims);
     for (uint32_t i = 2; i < x->n_dims; i++)
-        dims[i] = window_steps(x->dims[i], &w[i - 2], padding_of(s->node), round_up);
+        dims[i] = sd_axis_window_steps(&windows.w[i - 2], x->dims[i], windows.end);
     rc = sd_onnx_give(s, 0, dims, x->n_dims);
     if (rc == 0 && s->n_out > 1) {
         s->out[1]->dtype = SD_DTYPE_I64;
@@ -288,16 +247,17 @@ RULE(unpool)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
     struct sd_onnx_list told = sd_onnx_list(s, NULL, 2);
-    struct window w[AXES];
+    struct windows windows;
     int64_t dims[AXES];
 
     if (told.is_there)
         return told.is_known ? sd_onnx_give(s, 0, told.v, told.n) : 0;
-    if (!x || x->n_dims < 3 || !read_windows(s, x->n_dims - 2, NULL, w))
+    if (!x || x->n_dims < 3 || !read_windows(s, x->n_dims - 2, NULL, &windows))
         return 0;
     memcpy(dims, x->dims, 2 * sizeof *dims);
     for (uint32_t i = 2; i < x->n_dims; i++)
-        dims[i] = spread(x->dims[i], &w[i - 2], 0, EXPLICIT);
+        dims[i] =
+            sd_axis_window_spread(&windows.w[i - 2], x->dims[i], 0, SD_WINDOW_FITS);
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
@@ -314,7 +274,7 @@ static int resize_by(const struct sd_onnx_step *s, const struct sd_onnx_value *x
     for (uint32_t i = 0; i < e->n; i++) {
         double scaled;
 
-        if (!sd_onnx_axis(n_axes ? axes[i] : (int64_t)i, x->n_dims, &axis))
+        if (!sd_axis_find(n_axes ? axes[i] : (int64_t)i, x->n_dims, &axis))
             return 0;
         if (!e->is_real) {
             dims[axis] = e->whole[i];

@@ -304,7 +304,8 @@ static int read_version(struct reading *r)
     const uint8_t *magic = sd_cursor_take(&r->c, 4);
 
     if (!magic || memcmp(magic, "GGUF", 4) != 0)
-        return sd_fail(SD_EFORMAT, "this is no gguf file: it does not begin with GGUF");
+        return sd_fail(SD_EFORMAT,
+                       "this is not a gguf file: it does not begin with GGUF");
     r->version = sd_cursor_u32(&r->c);
     if (r->c.bad)
         return cut(r);
@@ -312,8 +313,9 @@ static int read_version(struct reading *r)
         return 0;
     if ((r->version & 0xFFFF) == 0)
         return sd_fail(SD_EFORMAT,
-                       "the gguf file is of a big-endian machine, which is not read");
-    return sd_fail(SD_EFORMAT, "the gguf file has version %u; versions 1 to 3 are read",
+                       "the gguf file is big-endian, which is not supported");
+    return sd_fail(SD_EFORMAT,
+                   "the gguf file has version %u; sonde reads versions 1 to 3",
                    r->version);
 }
 
@@ -327,10 +329,10 @@ static int check_end(const struct reading *r)
     there = there > data ? there - data : 0;
     if (r->end <= there)
         return 0;
-    return sd_fail(SD_EFORMAT,
-                   "the gguf file is cut: its tensors have %llu bytes, of which %llu "
-                   "are there",
-                   (unsigned long long)r->end, (unsigned long long)there);
+    return sd_fail(
+        SD_EFORMAT,
+        "the gguf file is cut: its tensors have %llu bytes, but only %llu are there",
+        (unsigned long long)r->end, (unsigned long long)there);
 }
 
 int sd_gguf_read(const void *p, size_t n, struct sd_weights *to)
@@ -352,7 +354,7 @@ int sd_gguf_read(const void *p, size_t n, struct sd_weights *to)
     for (uint64_t i = 0; i < n_tensors && rc == 0; i++)
         rc = read_tensor(&r);
     if (rc == 0 && r.n_unknown > 1)
-        rc = sd_model_note(to->into, "%zu more tensors are of types that are not known",
+        rc = sd_model_note(to->into, "%zu more tensors have unknown types",
                            r.n_unknown - 1);
     return rc == 0 ? check_end(&r) : rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_GGUF_H
-#define SD_FORMATS_GGUF_H
-/* gguf: the tensors of a file of llama.cpp and its kin, from its header alone.
+#ifndef SD_FORMATS_WEIGHTS_GGUF_H
+#define SD_FORMATS_WEIGHTS_GGUF_H
+/* gguf: reads the tensors of a gguf file (llama.cpp), from its header alone.
  *
  *     "GGUF", version (1 to 3), how many tensors, how many facts
  *     facts      key, type, value: "general.architecture" = "llama", ...

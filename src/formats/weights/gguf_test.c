@@ -109,7 +109,7 @@ TEST(gguf_cut_anywhere_is_refused)
 
         CHECK(sd_model_init(&m) == 0);
         CHECK(read_file(b.p, n, &m) == SD_EFORMAT);
-        CHECK(strstr(sd_fail_text(), n < 4 ? "no gguf file" : "is cut"));
+        CHECK(strstr(sd_fail_text(), n < 4 ? "not a gguf file" : "is cut"));
         sd_model_release(&m);
     }
     sd_buf_release(&b);

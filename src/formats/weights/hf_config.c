@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/encoding/json_in.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/encoding/json_in.h"
 #include "formats/weights/hf_parts.h"
 #include "formats/weights/model_files.h"
 
@@ -245,8 +245,8 @@ static int read_config(const void *p, size_t n, struct sd_hf_config *c)
     if (sd_json_in_next(&j) != SD_JSON_OBJECT)
         rc = j.kind == SD_JSON_BAD
                  ? sd_json_in_wrong(&j, "the configuration")
-                 : sd_fail(SD_EFORMAT, "this is no configuration of a model: it is "
-                                       "JSON, but no object");
+                 : sd_fail(SD_EFORMAT, "this is not a configuration of a model: it is "
+                                       "JSON, but not an object");
     while (rc == 0 && sd_json_in_next(&j) == SD_JSON_KEY)
         read_key(&j, c);
     if (rc == 0 && sd_json_in_next(&j) != SD_JSON_STOP)
@@ -413,9 +413,8 @@ static int check_sizes(const struct sd_hf_config *c)
     for (int i = 0; i < SD_HF_AXES; i++)
         if (c->wrong[i])
             return sd_fail(SD_EFORMAT,
-                           "the configuration of this %s has something else than a "
-                           "whole number, or one that no model has, as its %s",
-                           c->family, c->wrong[i]);
+                           "%s in the configuration of this %s is not a usable integer",
+                           c->wrong[i], c->family);
     return 0;
 }
 
@@ -439,9 +438,8 @@ static int tell(const struct sd_hf_config *c, struct sd_model *m)
                  (long long)c->bits);
     return sd_model_note(
         m,
-        "this configuration is of weights that were quantised (%s%s): "
-        "types and bytes are those before that; of the files of "
-        "weights they are as stored",
+        "the weights of this configuration are quantised (%s%s); types and bytes here "
+        "are those before quantisation; the weight files show the stored ones",
         c->quantizer[0] || c->bits > 0 ? c->quantizer : "it does not say how", bits);
 }
 
@@ -470,13 +468,13 @@ int sd_hf_config_read(const void *p, size_t n, struct sd_model *m)
     return rc == 0 ? tell(&c, m) : rc;
 }
 
-int sd_hf_config_file(const char *path, const struct sd_model_wish *wish,
+int sd_hf_config_file(const char *path, const struct sd_model_request *request,
                       struct sd_model *m)
 {
     struct sd_map map = { 0 };
     int rc = sd_map_file(&map, path);
 
-    (void)wish;
+    (void)request;
     if (rc < 0)
         return rc;
     rc = sd_hf_config_read(map.p, map.n, m);

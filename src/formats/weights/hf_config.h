@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_HF_CONFIG_H
-#define SD_FORMATS_HF_CONFIG_H
-/* hf_config: the weights that a Hugging Face model would have, from its config.json
- * alone.
+#ifndef SD_FORMATS_WEIGHTS_HF_CONFIG_H
+#define SD_FORMATS_WEIGHTS_HF_CONFIG_H
+/* hf_config: works out the weights that a Hugging Face model would have, from its
+ * config.json alone.
  *
  * A family (model_type) is a list of tensors whose axes are numbers of the
  * configuration: hf_families.def.  So a model that was never downloaded can be told in

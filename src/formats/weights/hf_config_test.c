@@ -154,9 +154,9 @@ TEST(hf_config_says_what_it_does_not_know)
 {
     check_refused("{\"model_type\":\"newest\"}", SD_EABSENT, "family newest");
     check_refused("{}", SD_EFORMAT, "no model_type");
-    check_refused("[]", SD_EFORMAT, "JSON, but no object");
-    check_refused("[1", SD_EFORMAT, "JSON, but no object");
-    check_refused("{,", SD_EFORMAT, "no JSON from byte 1");
+    check_refused("[]", SD_EFORMAT, "JSON, but not an object");
+    check_refused("[1", SD_EFORMAT, "JSON, but not an object");
+    check_refused("{,", SD_EFORMAT, "not valid JSON at byte 1");
     check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT,
                   "does not say its vocab_size");
     check_refused("{" LLAMA ",\"hidden_size\":null,\"model_type\":\"vit\"}", SD_EFORMAT,
@@ -166,13 +166,20 @@ TEST(hf_config_says_what_it_does_not_know)
     check_refused("{\"model_type\":\"bert\",\"vocab_size\":9,\"hidden_size\":4,"
                   "\"max_position_embeddings\":4,\"num_hidden_layers\":1}",
                   SD_EFORMAT, "does not say its intermediate_size");
-    check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT, "as its num_layers");
-    check_refused("{\"head_dim\":\"256\"," LLAMA "}", SD_EFORMAT, "as its head_dim");
-    check_refused("{\"head_dim\":256.0," LLAMA "}", SD_EFORMAT, "as its head_dim");
-    check_refused("{\"head_dim\":1e30," LLAMA "}", SD_EFORMAT, "as its head_dim");
-    check_refused("{\"head_dim\":[1,2]," LLAMA "}", SD_EFORMAT, "as its head_dim");
-    check_refused("{\"image_size\":[1,2,3]," VIT "}", SD_EFORMAT, "as its image_size");
-    check_refused("{\"image_size\":[1,[2]]," VIT "}", SD_EFORMAT, "as its image_size");
+    check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT,
+                  "num_layers in the configuration");
+    check_refused("{\"head_dim\":\"256\"," LLAMA "}", SD_EFORMAT,
+                  "head_dim in the configuration");
+    check_refused("{\"head_dim\":256.0," LLAMA "}", SD_EFORMAT,
+                  "head_dim in the configuration");
+    check_refused("{\"head_dim\":1e30," LLAMA "}", SD_EFORMAT,
+                  "head_dim in the configuration");
+    check_refused("{\"head_dim\":[1,2]," LLAMA "}", SD_EFORMAT,
+                  "head_dim in the configuration");
+    check_refused("{\"image_size\":[1,2,3]," VIT "}", SD_EFORMAT,
+                  "image_size in the configuration");
+    check_refused("{\"image_size\":[1,[2]]," VIT "}", SD_EFORMAT,
+                  "image_size in the configuration");
     check_refused("{" LLAMA ",\"num_attention_heads\":0}", SD_EFORMAT,
                   "has 0 as its num_attention_heads");
     check_refused("{" LLAMA ",\"num_hidden_layers\":1000000}", SD_EFORMAT,
@@ -221,7 +228,7 @@ TEST(hf_config_says_what_its_numbers_are_not)
     check_noted("{\"architectures\":[\"BertModel\"]," LLAMA "}",
                 "the head of BertModel is not known");
     check_noted("{\"architectures\":[\"T5EncoderModel\"],\"is_decoder\":true," T5 "}",
-                "is_decoder is not known");
+                "has is_decoder set");
 }
 
 TEST(hf_config_without_memory_says_so)

@@ -417,8 +417,8 @@ static int unknown_family(const struct sd_hf_config *c)
                        "the family %s of this configuration is not known; these are: "
                        "%s.  With the weights beside it any model can be read",
                        c->family, sd_buf_string(&known))
-             : sd_fail(SD_EFORMAT, "this is no configuration of a model: it has no "
-                                   "model_type");
+             : sd_fail(SD_EFORMAT,
+                       "this is not a configuration of a model: it has no model_type");
     sd_buf_release(&known);
     return rc;
 }
@@ -440,8 +440,9 @@ static int tell(const struct making *k, struct sd_model *m)
         rc = sd_model_note(m, "the head of %s is not known: the body alone is counted",
                            k->c->architecture);
     if (rc == 0 && k->is_encoder_only && k->c->is_decoder == SD_HF_YES)
-        rc = sd_model_note(m, "an encoder that is_decoder is not known: what makes it "
-                              "one is not counted");
+        rc = sd_model_note(m, "this encoder has is_decoder set, which is not "
+                              "supported: the parts that make it a decoder are not "
+                              "counted");
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_HF_PARTS_H
-#define SD_FORMATS_HF_PARTS_H
+#ifndef SD_FORMATS_WEIGHTS_HF_PARTS_H
+#define SD_FORMATS_WEIGHTS_HF_PARTS_H
 /* hf_parts: what the files of hf_config share.
  *
  *     hf_config    what a configuration says: read, and with what transformers takes

@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "formats/weights/gguf.h"
 #include "formats/onnx/onnx.h"
+#include "formats/weights/gguf.h"
 #include "formats/weights/safetensors.h"
 
-typedef int (*reader)(const char *path, const struct sd_model_wish *wish,
+typedef int (*reader)(const char *path, const struct sd_model_request *request,
                       struct sd_model *m);
 
 static const struct {
@@ -37,6 +37,11 @@ static reader reader_by_suffix(const char *path)
     return NULL;
 }
 
+bool sd_model_file_is(const char *path)
+{
+    return is_folder(path) || reader_by_suffix(path) != NULL;
+}
+
 /* A file that is named otherwise may still be one: llama.cpp's caches have no suffix.
  */
 static int reader_by_content(const char *path, reader *read)
@@ -57,8 +62,8 @@ static int reader_by_content(const char *path, reader *read)
     if (*read)
         return 0;
     return sd_fail(SD_EFORMAT,
-                   "%s is no model that can be read: .onnx, .safetensors, .gguf, a "
-                   "config.json, an .index.json or a folder of these can",
+                   "%s is not a model that can be read; use .onnx, .safetensors, "
+                   ".gguf, a config.json, an .index.json or a folder of these",
                    path);
 }
 
@@ -86,10 +91,10 @@ static void mark_leaves(struct sd_model *m)
         m->layers[m->layers[i].parent].flags &= (uint16_t)~SD_LAYER_LEAF;
 }
 
-int sd_model_file_read(const char *path, const struct sd_model_wish *wish,
+int sd_model_file_read(const char *path, const struct sd_model_request *request,
                        struct sd_model *m)
 {
-    static const struct sd_model_wish none;
+    static const struct sd_model_request none;
     reader read;
     int rc = reader_of(path, &read);
 
@@ -97,10 +102,10 @@ int sd_model_file_read(const char *path, const struct sd_model_wish *wish,
         rc = sd_model_init(m);
     if (rc < 0)
         return rc;
-    rc = read(path, wish ? wish : &none, m);
-    if (rc == 0 && wish && wish->n_inputs > 0 && m->n_ops == 0)
-        rc = sd_fail(SD_EUSAGE, "%s takes no input: weights alone tell no operators",
-                     path);
+    rc = read(path, request ? request : &none, m);
+    if (rc == 0 && request && request->n_inputs > 0 && m->n_ops == 0)
+        rc = sd_fail(SD_EUSAGE,
+                     "%s takes no input: a file of weights holds no operators", path);
     if (rc == 0)
         rc = sd_model_fact(m, "path", path);
     if (rc == 0)

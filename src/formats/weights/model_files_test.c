@@ -164,7 +164,7 @@ TEST(model_files_that_are_not_counted_are_named)
     check_note(f.path, NULL, NULL);
     write_tensor(&f, names[1], "b.w", 7);
     CHECK(count(f.path) == 5);
-    check_note(f.path, names[0], "only a.safetensors was counted, not b.safetensors;");
+    check_note(f.path, names[0], "counted only a.safetensors, not b.safetensors;");
     for (size_t i = 2; names[i]; i++)
         write_tensor(&f, names[i], "c.w", 1);
     check_note(f.path, names[0],
@@ -187,7 +187,7 @@ TEST(model_files_that_stand_beside_a_set_are_named)
     write_tensor(&f, names[2], "a.w", 5);
     CHECK(count(f.path) == 12);
     check_note(f.path, "x-*.safetensors",
-               "only x-*.safetensors was counted, not y.safetensors;");
+               "counted only x-*.safetensors, not y.safetensors;");
     drop_folder(&f, names);
 }
 
@@ -214,7 +214,7 @@ TEST(model_files_of_other_kinds_are_named)
     write_tensor(&f, listed[1], "a.w", 5);
     write_text(&f, listed[2], "");
     write_text(&f, listed[3], "");
-    check_note(f.path, listed[0], "was counted, not m.onnx, q.safetensors;");
+    check_note(f.path, listed[0], ", not m.onnx, q.safetensors;");
     drop_folder(&f, listed);
 }
 
@@ -245,11 +245,11 @@ TEST(model_files_lists_name_only_what_is_beside_them)
     write_text(&f, names[0], "{\"weight_map\":{\"a\":\"../y.safetensors\"}}");
     check_fails(in(&f, names[0]), "not beside it");
     write_text(&f, names[0], "{\"weight_map\":{\"a\":\"y.bin\"}}");
-    check_fails(in(&f, names[0]), "only files of safetensors");
+    check_fails(in(&f, names[0]), "only safetensors files");
     write_text(&f, names[0], "{\"weight_map\":{}}");
     check_fails(in(&f, names[0]), "no weight_map");
     write_text(&f, names[0], "{");
-    check_fails(in(&f, names[0]), "no JSON");
+    check_fails(in(&f, names[0]), "not valid JSON");
     drop_folder(&f, names);
 }
 
@@ -263,7 +263,7 @@ TEST(model_files_are_known_by_what_is_in_them)
     write_tensor(&f, names[0], "a", 3);
     write_text(&f, names[1], "import this");
     CHECK(count(in(&f, names[0])) == 3);
-    check_fails(in(&f, names[1]), "no model that can be read");
+    check_fails(in(&f, names[1]), "not a model that can be read");
     check_fails(in(&f, "absent"), "absent: No such file");
     check_fails(in(&f, "gone.onnx"), "gone.onnx");
     write_text(&f, "cut.gguf", "GGML");

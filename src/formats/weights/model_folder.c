@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder as a model: what of it is counted. */
+/* model_folder: decides which files of a folder are counted as its model. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -171,8 +171,8 @@ static int tell_left_out(const struct folder *f, const char *chosen, const char 
         rc = sd_model_fact(m, "only", taken);
     if (rc == 0 && n > 0)
         rc = sd_model_note(m,
-                           "%s has several models: only %s was counted, not %s; name a "
-                           "file to count another",
+                           "%s has several models: sonde counted only %s, not %s; name "
+                           "a file to count another",
                            f->path, taken, sd_buf_string(&names));
     sd_buf_release(&names);
     return rc;
@@ -191,7 +191,7 @@ static int read_list(struct folder *f, const char *path, const char *chosen,
 }
 
 static int read_chosen(struct folder *f, const char *chosen,
-                       const struct sd_model_wish *wish, struct sd_model *m)
+                       const struct sd_model_request *request, struct sd_model *m)
 {
     unsigned which, of;
     char *path;
@@ -210,17 +210,17 @@ static int read_chosen(struct folder *f, const char *chosen,
     if (sd_text_ends(chosen, ".index.json"))
         return read_list(f, path, chosen, m);
     if (sd_text_ends(chosen, ".safetensors"))
-        rc = sd_safetensors_file(path, wish, m);
+        rc = sd_safetensors_file(path, request, m);
     else if (sd_text_ends(chosen, ".gguf"))
-        rc = sd_gguf_file(path, wish, m);
+        rc = sd_gguf_file(path, request, m);
     else if (sd_text_ends(chosen, ".onnx"))
-        rc = sd_onnx_file(path, wish, m);
+        rc = sd_onnx_file(path, request, m);
     else
-        return sd_hf_config_file(path, wish, m);
+        return sd_hf_config_file(path, request, m);
     return rc == 0 ? tell_left_out(f, chosen, chosen, NULL, m) : rc;
 }
 
-int sd_model_folder(const char *path, const struct sd_model_wish *wish,
+int sd_model_folder(const char *path, const struct sd_model_request *request,
                     struct sd_model *m)
 {
     struct folder f = { .path = path };
@@ -229,7 +229,7 @@ int sd_model_folder(const char *path, const struct sd_model_wish *wish,
 
     if (rc == 0) {
         chosen = choose(&f);
-        rc = chosen ? read_chosen(&f, chosen, wish, m)
+        rc = chosen ? read_chosen(&f, chosen, request, m)
                     : sd_fail(SD_EFORMAT,
                               "%s holds no model: no .safetensors, .gguf, .onnx or "
                               "config.json",

@@ -157,9 +157,9 @@ int sd_packed_count(struct sd_weights *w)
         rc = k.name.bad ? sd_no_memory() : count_one(&k, i);
     if (rc == 0 && k.n_counted)
         rc = sd_model_note(w->into,
-                           "%zu tensors hold several elements in one number: they are "
-                           "counted as what they stand for, in the bytes that are "
-                           "stored; their scales and zero points are buffers",
+                           "%zu tensors pack several elements into one number: "
+                           "elements are counted unpacked, bytes as stored, and "
+                           "scales and zero points as buffers",
                            k.n_counted);
     if (rc == 0 && k.n_as_stored)
         rc = sd_model_note(w->into,

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/error.h"
 #include "base/encoding/json_in.h"
+#include "base/error.h"
 #include "base/mem.h"
 
 /* The library's own bound.  A header of a hundred megabytes names a million tensors. */
@@ -198,8 +198,8 @@ static int check_spans(struct reading *r)
     }
     if (at > r->data_bytes)
         return sd_fail(SD_EFORMAT,
-                       "the safetensors file is cut: its tensors have %llu bytes, of "
-                       "which %llu are there",
+                       "the safetensors file is cut: its tensors have %llu bytes, but "
+                       "only %llu are there",
                        (unsigned long long)at, (unsigned long long)r->data_bytes);
     if (at < r->data_bytes)
         return sd_fail(SD_EFORMAT,
@@ -217,7 +217,7 @@ static int read_header(struct reading *r)
         return r->json.kind == SD_JSON_BAD
                    ? sd_json_in_wrong(&r->json, "the header of the safetensors file")
                    : sd_fail(SD_EFORMAT, "the header of the safetensors file is JSON, "
-                                         "but no object");
+                                         "but not an object");
     while (rc == 0 && sd_json_in_next(&r->json) == SD_JSON_KEY) {
         if (!sd_json_in_is(&r->json, "__metadata__")) {
             rc = read_tensor(r);
@@ -240,22 +240,24 @@ int sd_safetensors_read(const void *p, size_t n, struct sd_weights *to)
     int rc;
 
     if (c.bad)
-        return sd_fail(SD_EFORMAT, "this is no safetensors file: it has %zu bytes", n);
+        return sd_fail(SD_EFORMAT, "this is not a safetensors file: it has %zu bytes",
+                       n);
     if (length > HEADER_MAX)
-        return sd_fail(SD_EFORMAT,
-                       "this is no safetensors file: it claims a header of %llu bytes",
-                       (unsigned long long)length);
+        return sd_fail(
+            SD_EFORMAT,
+            "this is not a safetensors file: it claims a header of %llu bytes",
+            (unsigned long long)length);
     header = sd_cursor_take(&c, (size_t)length);
     if (!header)
         return sd_fail(SD_EFORMAT,
-                       "the safetensors file is cut: its header has %llu bytes, of "
-                       "which %zu are there",
+                       "the safetensors file is cut: its header has %llu bytes, but "
+                       "only %zu are there",
                        (unsigned long long)length, n - sizeof length);
     r.data_bytes = sd_cursor_left(&c);
     sd_json_in_init(&r.json, header, (size_t)length);
     rc = read_header(&r);
     if (rc == 0 && r.n_unknown > 1)
-        rc = sd_model_note(to->into, "%zu more tensors are of types that are not known",
+        rc = sd_model_note(to->into, "%zu more tensors have unknown types",
                            r.n_unknown - 1);
     sd_json_in_release(&r.json);
     sd_free(r.spans);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_SAFETENSORS_H
-#define SD_FORMATS_SAFETENSORS_H
-/* safetensors: the tensors of a file, from its header alone.
+#ifndef SD_FORMATS_WEIGHTS_SAFETENSORS_H
+#define SD_FORMATS_WEIGHTS_SAFETENSORS_H
+/* safetensors: reads the tensors of a safetensors file, from its header alone.
  *
  *     8 bytes   length of the header, little-endian
  *     header    JSON: {"name": {"dtype": "F32", "shape": [3, 4],

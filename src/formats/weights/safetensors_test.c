@@ -113,7 +113,7 @@ TEST(packed_weights_are_counted_as_what_they_stand_for)
         CHECK(i + 1 < m.n_tensors || bytes == at);
     }
     CHECK(m.tensors[0].dims.d[0] == 64 && m.tensors[4].dims.d[1] == 32);
-    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "4 tensors hold"));
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "4 tensors pack"));
     sd_weights_release(&w);
     sd_model_release(&m);
     sd_buf_release(&head);
@@ -180,8 +180,8 @@ TEST(safetensors_that_the_library_refuses_are_refused)
     check_refused("{\"a\":{\"shape\":[2],\"data_offsets\":[0,2]}}", 2,
                   "lacks its dtype");
     check_refused("{\"a\":7}", 0, "not described");
-    check_refused("[]", 0, "JSON, but no object");
-    check_refused("{\"a\"", 0, "no JSON");
+    check_refused("[]", 0, "JSON, but not an object");
+    check_refused("{\"a\"", 0, "not valid JSON");
 }
 
 TEST(safetensors_that_claim_more_than_is_there_are_refused)
@@ -189,9 +189,9 @@ TEST(safetensors_that_claim_more_than_is_there_are_refused)
     struct sd_weights w = { 0 };
 
     CHECK(sd_safetensors_read("", 0, &w) == SD_EFORMAT);
-    CHECK(strstr(sd_fail_text(), "no safetensors file"));
+    CHECK(strstr(sd_fail_text(), "not a safetensors file"));
     CHECK(sd_safetensors_read("\x10\0\0\0\0\0\0\0{}", 10, &w) == SD_EFORMAT);
-    CHECK(strstr(sd_fail_text(), "of which 2 are there"));
+    CHECK(strstr(sd_fail_text(), "but only 2 are there"));
     CHECK(sd_safetensors_read("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10, &w) ==
           SD_EFORMAT);
     CHECK(strstr(sd_fail_text(), "claims a header"));

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/encoding/json_in.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/encoding/json_in.h"
 #include "base/mem.h"
 #include "formats/weights/model_files.h"
 #include "formats/weights/packed.h"
@@ -25,7 +25,7 @@ static int bad_list(const struct listing *l, const char *what)
 {
     if (l->json.kind == SD_JSON_BAD)
         return sd_json_in_wrong(&l->json, "the list");
-    return sd_fail(SD_EFORMAT, "this is no list of a model's files: %s", what);
+    return sd_fail(SD_EFORMAT, "this is not a list of a model's files: %s", what);
 }
 
 /* A list from a stranger names files beside it, and no others. */
@@ -39,8 +39,7 @@ static int check_file_name(const struct listing *l)
         return bad_list(l, "it names a file that is not beside it");
     if (n >= 12 && memcmp(text + n - 12, ".safetensors", 12) == 0)
         return 0;
-    return sd_fail(SD_EFORMAT,
-                   "it lists %.*s, which is not read: only files of safetensors are",
+    return sd_fail(SD_EFORMAT, "it lists %.*s, but only safetensors files can be read",
                    (int)n, text);
 }
 
@@ -160,7 +159,7 @@ static int add_files(struct sd_shards *s, const char *path, struct sd_weights *t
         rc = file ? sd_weight_file_add(file, to) : sd_no_memory();
     }
     for (size_t i = 0; i < s->tensors.n && rc == 0; i++) {
-        const struct sd_interned *t = &s->tensors.items[i];
+        const struct sd_intern_string *t = &s->tensors.items[i];
 
         if (sd_weights_place(to, t->p, t->n) == SIZE_MAX)
             rc =
@@ -207,13 +206,13 @@ int sd_shards_add(const char *path, struct sd_model *m, struct sd_shards *s)
     return rc;
 }
 
-int sd_shards_file(const char *path, const struct sd_model_wish *wish,
+int sd_shards_file(const char *path, const struct sd_model_request *request,
                    struct sd_model *m)
 {
     struct sd_shards s;
     int rc = sd_shards_add(path, m, &s);
 
-    (void)wish;
+    (void)request;
     sd_shards_release(&s);
     return rc;
 }

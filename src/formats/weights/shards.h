@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_SHARDS_H
-#define SD_FORMATS_SHARDS_H
-/* shards: the list of the files that a model is in, model.safetensors.index.json: which
- * tensor is in which.  It comes from a stranger: the files that it names are beside it,
- * and no others.  What it names must be there: a model of which a part is missing is
- * not added up. */
+#ifndef SD_FORMATS_WEIGHTS_SHARDS_H
+#define SD_FORMATS_WEIGHTS_SHARDS_H
+/* shards: reads the list of the files of a model, model.safetensors.index.json: which
+ * tensor is in which file.  It comes from a stranger: the files that it names are
+ * beside it, and no others.  What it names must be there: a model of which a part is
+ * missing is not added up. */
 #include <stdint.h>
 
 #include "base/arena.h"

@@ -58,10 +58,9 @@ static int note_shard(const char *path, struct sd_model *m)
 
     if (!sd_shard_name(path, &at, &which, &of) || of < 2)
         return 0;
-    return sd_model_note(m,
-                         "this is file %u of %u of a model: name its folder to add all "
-                         "of them up",
-                         which, of);
+    return sd_model_note(
+        m, "this is file %u of %u of a model; name its folder to count all of them",
+        which, of);
 }
 
 static int read_alone(const char *path, const char *source, struct sd_model *m)
@@ -77,15 +76,16 @@ static int read_alone(const char *path, const char *source, struct sd_model *m)
     return rc == 0 ? sd_model_fact(m, "source", source) : rc;
 }
 
-int sd_safetensors_file(const char *path, const struct sd_model_wish *wish,
+int sd_safetensors_file(const char *path, const struct sd_model_request *request,
                         struct sd_model *m)
 {
-    (void)wish;
+    (void)request;
     return read_alone(path, "safetensors", m);
 }
 
-int sd_gguf_file(const char *path, const struct sd_model_wish *wish, struct sd_model *m)
+int sd_gguf_file(const char *path, const struct sd_model_request *request,
+                 struct sd_model *m)
 {
-    (void)wish;
+    (void)request;
     return read_alone(path, "gguf", m);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_WEIGHT_FILES_H
-#define SD_FORMATS_WEIGHT_FILES_H
-/* weight_files: single files of weights.
+#ifndef SD_FORMATS_WEIGHTS_WEIGHT_FILES_H
+#define SD_FORMATS_WEIGHTS_WEIGHT_FILES_H
+/* weight_files: reads a single file of weights, whatever its kind.
  *
  * Large models are stored as model-00001-of-00030.safetensors and so on, beside a list
  * (shards.h); files of gguf have such names too, but no list. */

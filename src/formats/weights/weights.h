@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_WEIGHTS_H
-#define SD_FORMATS_WEIGHTS_H
-/* weights: tensors of one or several files on their way into a model.
+#ifndef SD_FORMATS_WEIGHTS_WEIGHTS_H
+#define SD_FORMATS_WEIGHTS_WEIGHTS_H
+/* weights: turns the tensors of one or several files into a model.
  *
  * A file of weights tells names, types and shapes, and no more: the layers are read off
  * the names ("layer1.0.conv1.weight" is a tensor of the layer "layer1.0.conv1").  What

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_DW_H
-#define SD_PROCESS_DW_H
-/* dw: the functions of elfutils (libdw, libdwfl, libelf) that unwind and name native
- * code, found when the first native stack is asked for.  The program runs where they
- * are not installed, and a sampler without native frames pays nothing for them.
+#ifndef SD_PROCESS_NATIVE_DW_H
+#define SD_PROCESS_NATIVE_DW_H
+/* dw: loads the functions of elfutils (libdw, libdwfl, libelf) that unwind and name
+ * native code, when the first native stack is needed.  The program runs where they are
+ * not installed, and a sampler without native frames pays nothing for them.
  *
  * libstdc++ reads the names of C++ functions, and of Rust's that are written the same
  * way.  Without it names stay as the linker has them. */

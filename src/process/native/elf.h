@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_ELF_H
-#define SD_PROCESS_ELF_H
-/* elf: symbols and sections of a file that a process has mapped.
+#ifndef SD_PROCESS_NATIVE_ELF_H
+#define SD_PROCESS_NATIVE_ELF_H
+/* elf: reads symbols and sections of a file that a process has mapped.
  *
  * The file is opened the way the process sees it: through /proc/PID/map_files (which
  * also reaches deleted files, but wants more rights), /proc/PID/exe, else its path

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_UNWIND_H
-#define SD_PROCESS_UNWIND_H
-/* unwind: the native functions of a thread, told from a copy of its registers and
+#ifndef SD_PROCESS_NATIVE_UNWIND_H
+#define SD_PROCESS_NATIVE_UNWIND_H
+/* unwind: finds the native functions of a thread from a copy of its registers and
  * stack.
  *
  * The thread stands still only while the copy is made.  Everything slow comes after:

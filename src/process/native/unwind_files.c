@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in a file: symbols, source files and lines, read once for all processes
+/* unwind_files: reads symbols, source files and lines of a file, once for all processes
  * that have mapped it.
  *
  * Sorting the symbols of a file such as libpython and reading its debug information

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mapped files of a process, as elfutils sees them. */
+/* unwind_modules: tells elfutils which files a process has mapped. */
 #include "process/native/unwind_parts.h"
 
 #ifdef HAVE_DW

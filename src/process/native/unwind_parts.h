@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_UNWIND_PARTS_H
-#define SD_PROCESS_UNWIND_PARTS_H
+#ifndef SD_PROCESS_NATIVE_UNWIND_PARTS_H
+#define SD_PROCESS_NATIVE_UNWIND_PARTS_H
 /* unwind_parts: what the files of unwind share: files (what stands in a file, whoever
  * has mapped it), modules (the mapped files of a process), symbols (names and lines),
  * and unwind itself. */
@@ -8,9 +8,9 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/table.h"
+#include "process/maps.h"
 #include "process/native/dw.h"
 #include "process/native/elf.h"
-#include "process/maps.h"
 #include "process/native/unwind.h"
 
 /* Addresses in these are as the file counts. */

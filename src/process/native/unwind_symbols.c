@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instruction belongs to: function, file, line.  Addresses are as the file
- * counts, unless they are called pc. */
+/* unwind_symbols: finds the function, file and line of an instruction.  Addresses are
+ * as the file counts, unless they are called pc. */
 #include "process/native/unwind_parts.h"
 
 #ifdef HAVE_DW

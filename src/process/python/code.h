@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_CODE_H
-#define SD_PROCESS_CODE_H
-/* code: code objects of a process, each read once and known by its address.
+#ifndef SD_PROCESS_PYTHON_CODE_H
+#define SD_PROCESS_PYTHON_CODE_H
+/* code: reads code objects of a process, each once, and finds them by address.
  *
  * Addresses are reused: a code object is freed and another one, or something else,
  * takes its place, as happens to the code of every module once it is imported.  So what
@@ -21,8 +21,8 @@
 #include "cpython/layout.h"
 #include "cpython/line_table.h"
 #include "process/python/code_proof.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
+#include "process/remote.h"
 
 enum {
     SD_CODE_NAME_MAX = 4096,       /* characters of a name; longer ones are cut */

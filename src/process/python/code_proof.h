@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_CODE_PROOF_H
-#define SD_PROCESS_CODE_PROOF_H
-/* code_proof: are the code objects still those that were read?
+#ifndef SD_PROCESS_PYTHON_CODE_PROOF_H
+#define SD_PROCESS_PYTHON_CODE_PROOF_H
+/* code_proof: checks whether the code objects are still those that were read.
  *
  * A program that compiles the same kind of text again and again frees and allocates in
  * the same order: then the name, the file name and the tables of the next code object
@@ -20,8 +20,8 @@
 #include <sys/uio.h>
 
 #include "cpython/layout.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
+#include "process/remote.h"
 
 enum {
     SD_CODE_STAMP = 7, /* words that tell one code object from another */

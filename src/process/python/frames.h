@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_FRAMES_H
-#define SD_PROCESS_FRAMES_H
-/* frames: the Python frames of one thread, followed link by link.
+#ifndef SD_PROCESS_PYTHON_FRAMES_H
+#define SD_PROCESS_PYTHON_FRAMES_H
+/* frames: walks the Python frames of one thread, link by link.
  *
  * One read per frame: simple and slow, and right only while the thread stands still (it
  * is stopped, or waits).  The self-check at attach and single looks use it; the sampler

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_OBJECTS_H
-#define SD_PROCESS_OBJECTS_H
-/* objects: Python objects of another process: text, numbers, dicts, attributes.
+#ifndef SD_PROCESS_PYTHON_OBJECTS_H
+#define SD_PROCESS_PYTHON_OBJECTS_H
+/* objects: reads Python objects of another process: text, numbers, dicts, attributes.
  *
  * Nothing runs in the process and nothing is held still, so an object can change or go
  * while it is read.  What is read is checked for being possible and bounded; all

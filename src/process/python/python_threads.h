@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_PYTHON_THREADS_H
-#define SD_PROCESS_PYTHON_THREADS_H
-/* python_threads: the threads of all interpreters of a process, as CPython lists them.
+#ifndef SD_PROCESS_PYTHON_PYTHON_THREADS_H
+#define SD_PROCESS_PYTHON_PYTHON_THREADS_H
+/* python_threads: lists the threads of all interpreters of a process, as CPython knows
+ * them.
  *
  * A thread is a thread state (an address) and a tid as the system counts it.  3.11 and
  * later keep the tid; before, it is read out of glibc's struct pthread, to which the
@@ -22,8 +23,8 @@
 #include <sys/types.h>
 
 #include "base/table.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
+#include "process/remote.h"
 
 enum {
     SD_INTERPRETERS_MAX = 1024,

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cpython/debug_offsets.h"
-#include "process/native/elf.h"
 #include "process/maps.h"
+#include "process/native/elf.h"
 #include "process/python/runtime_verify.h"
 #include "process/stat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_RUNTIME_H
-#define SD_PROCESS_RUNTIME_H
-/* runtime: which CPython runs in a process, where its _PyRuntime lies, and the layout
+#ifndef SD_PROCESS_PYTHON_RUNTIME_H
+#define SD_PROCESS_PYTHON_RUNTIME_H
+/* runtime: finds which CPython a process runs, where its _PyRuntime is, and the layout
  * to read it with.
  *
  * The mapped files are asked one after the other, those with python in their name

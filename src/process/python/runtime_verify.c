@@ -260,6 +260,14 @@ static bool has_memory_of_parent(pid_t pid)
            syscall(SYS_kcmp, pid, st.parent, KCMP_VM, 0, 0) == 0;
 }
 
+/* As the child of a fork has until Python's own handler has run in it. */
+static bool has_threads_of_parent(const struct sd_python_threads *t, pid_t pid)
+{
+    struct sd_process_stat st;
+
+    return sd_process_stat(pid, &st) == 0 && count_known_tids(t, st.parent) > 0;
+}
+
 /* What is not there cannot be a GIL: its place differs between patch releases of some
  * versions, and a wrong one would call every thread a waiter. */
 static void check_gil(struct sd_runtime *rt, const struct sd_remote *r,
@@ -309,7 +317,12 @@ int sd_runtime_verify(struct sd_runtime *rt, const struct sd_remote *r)
      * look: then nothing is where it was, and that is no fault of the layout. */
     if (rc == SD_EFORMAT &&
         (sd_remote_u64(r, rt->address, &first) < 0 || has_memory_of_parent(r->pid)))
-        rc = sd_fail(SD_EABSENT, "process %d has become another program", (int)r->pid);
+        rc = sd_fail(SD_EABSENT, "process %d has started another program (exec)",
+                     (int)r->pid);
+    else if (rc == SD_EFORMAT && seen.has_main && seen.n_known_tids == 0 &&
+             has_threads_of_parent(&t, r->pid))
+        rc = sd_fail(SD_EABSENT, "process %d was forked and has not begun to run",
+                     (int)r->pid);
     sd_python_threads_release(&t);
     return rc;
 }

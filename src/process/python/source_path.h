@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_SOURCE_PATH_H
-#define SD_PROCESS_SOURCE_PATH_H
-/* source_path: the absolute path of a file that a program names by a relative one.
+#ifndef SD_PROCESS_PYTHON_SOURCE_PATH_H
+#define SD_PROCESS_PYTHON_SOURCE_PATH_H
+/* source_path: finds the absolute path of a file that a program names by a relative
+ * one.
  *
  * `python app.py` calls its own functions those of "app.py", and the same functions,
  * imported by a worker it spawns, those of "/home/me/app.py".  To be one row they need

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_VALUE_H
-#define SD_PROCESS_VALUE_H
-/* value: local variables of a frame, and Python values as short text.
+#ifndef SD_PROCESS_PYTHON_VALUE_H
+#define SD_PROCESS_PYTHON_VALUE_H
+/* value: prints local variables of a frame, and Python values, as short text.
  *
  * As Python's repr() writes them, as far as that needs no code to run: None, bool, int,
  * float, str, bytes, list, tuple, dict and what is made of these; anything else is
@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "process/python/code.h"
 #include "process/python/frames.h"
-#include "process/remote.h"
 #include "process/python/runtime.h"
+#include "process/remote.h"
 
 enum {
     SD_VALUE_BYTES =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_LINE_COST_H
 #define SD_PROFILE_LINE_COST_H
-/* line_cost: the times of a line without what it cost to tell of lines.
+/* line_cost: subtracts the cost of counting lines from the times of a line.
  *
  * A line that is hit a million times looks slower than it is by a million times what
  * telling of it takes, which for a cheap line is most of its time.  The root of a table

@@ -59,9 +59,11 @@ static const struct sd_golden_row version_1_0[] = {
 
 static const struct sd_line_total *line_of(const struct sd_profile *p, uint32_t line)
 {
-    for (size_t i = 0; i < p->lines.n; i++)
-        if (p->lines.items[i].line == line)
-            return &p->lines.items[i];
+    const struct sd_line_totals *lines = &p->evidence[SD_LINES].lines;
+
+    for (size_t i = 0; i < lines->n; i++)
+        if (lines->items[i].line == line)
+            return &lines->items[i];
     return NULL;
 }
 
@@ -71,7 +73,7 @@ TEST(golden_capture_of_lines_is_read_with_the_cost_of_telling_taken_off)
         version_1_0, sizeof version_1_0 / sizeof *version_1_0, VERSION_1_0_BYTES);
     const struct sd_line_total *plain, *waits;
 
-    CHECK(p->lines.n == 2);
+    CHECK(p->evidence[SD_LINES].lines.n == 2);
     plain = line_of(p, 4);
     waits = line_of(p, 5);
     CHECK(plain && waits && strcmp(p->sites[plain->site].name, "work") == 0);

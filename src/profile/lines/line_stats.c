@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -61,6 +62,7 @@ static int append(struct sd_line_stats *s, uint32_t file, int64_t line, uint32_t
     struct sd_line_function *grown =
         sd_grow_array(s->functions, &s->cap, s->n + 1, sizeof *s->functions);
 
+    sd_assert(file < s->strings.n && name < s->strings.n);
     if (!grown)
         return sd_no_memory();
     s->functions = grown;
@@ -112,6 +114,7 @@ int sd_line_stats_add_line(struct sd_line_stats *s, size_t function,
     struct sd_line_entry *grown =
         sd_grow_array(f->entries, &f->cap, f->n + 1, sizeof *f->entries);
 
+    sd_assert(function < s->n);
     if (!grown)
         return sd_no_memory();
     f->entries = grown;
@@ -185,6 +188,7 @@ static void fold_lines(struct sd_line_function *f)
             add_hits(&f->entries[n - 1], &f->entries[i]);
         else
             f->entries[n++] = f->entries[i];
+    sd_assert(n <= f->n);
     f->n = n;
     for (size_t i = 0; i < n; i++)
         f->entries[i].time = rint(f->entries[i].time);

@@ -22,7 +22,7 @@ struct sd_line_entry {
 };
 
 struct sd_line_function {
-    struct sd_interned file, name;
+    struct sd_intern_string file, name;
     uint32_t file_id, name_id;     /* in `strings` */
     int64_t line;                  /* its first */
     struct sd_line_entry *entries; /* owned; in the order of the file */

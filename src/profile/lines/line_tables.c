@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/decode.h"
@@ -27,6 +28,7 @@ int sd_line_tables_add(struct sd_line_tables *t, const struct sd_cells_view *vie
             memcpy(&t->root, at, sizeof t->root);
         else
             memcpy(&cells[t->n++], at, sizeof *cells);
+        sd_assert(t->n <= t->cap);
     }
     return 0;
 }
@@ -50,6 +52,7 @@ int sd_line_tables_settle(struct sd_line_tables *t, struct sd_decoder *d)
         return 0;
     }
     t->ns_per_tick = sd_decoder_ns_per_tick(d);
+    sd_assert(!t->sites); /* the one before was handed out */
     t->to_ns = d->last_clock_ns;
     t->from_ns = d->first_clock_ns < t->to_ns ? d->first_clock_ns : t->to_ns;
     t->sites = sd_zalloc(t->n * sizeof *t->sites);
@@ -95,6 +98,7 @@ static void fill(struct sd_line_tables *t, const struct sd_line_cell *c)
     struct sd_line_times times = sd_line_times_of(c, &t->root);
     int64_t *v = t->values;
 
+    sd_assert_slow(times.child <= times.ticks && times.cost >= 0);
     v[SD_LINE_HITS] = bounded(c->hits);
     v[SD_LINE_TIME] = ns_of(t, times.ticks);
     v[SD_LINE_CHILD_TIME] = ns_of(t, times.child);

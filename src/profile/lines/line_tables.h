@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_LINE_TABLES_H
 #define SD_PROFILE_LINE_TABLES_H
-/* line_tables: from the cells of counted lines (capture/line_cell.h) to events.
+/* line_tables: turns the cells of counted lines (capture/line_cell.h) into events.
  *
  * As with calls, a name may be defined behind the cell that has it, so a table is
  * gathered first and understood at the end of its stream.  Cells are foreign: numbers

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_LINE_TOTALS_H
 #define SD_PROFILE_LINE_TOTALS_H
-/* line_totals: what is known of each line of functions whose lines were counted, summed
- * over processes and sessions. */
+/* line_totals: adds up the counters of each line over processes and sessions. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 static const struct sd_dtype_about abouts[] = {
 #define DTYPE(name, value, ours, safetensors, gguf, onnx, ggml, elements, bytes)       \
     [value] = { ours, safetensors, gguf, onnx, ggml, elements, bytes },
@@ -11,6 +13,10 @@ static const struct sd_dtype_about abouts[] = {
 };
 
 enum { N_ABOUTS = sizeof abouts / sizeof abouts[0] };
+
+_Static_assert((int)N_ABOUTS == (int)SD_DTYPE_END,
+               "the last in the list is the largest");
+_Static_assert((int)N_ABOUTS <= UINT8_MAX, "a byte on disk");
 
 /* Values have gaps, whose names are NULL. */
 const struct sd_dtype_about *sd_dtype_about(uint8_t dtype)
@@ -68,6 +74,7 @@ int64_t sd_dtype_bytes(uint8_t dtype, int64_t elements)
     const struct sd_dtype_about *a = sd_dtype_about(dtype);
     int64_t blocks, bytes;
 
+    sd_assert(a->block_elements > 0);
     if (elements <= 0)
         return 0;
     blocks = elements / a->block_elements + (elements % a->block_elements != 0);

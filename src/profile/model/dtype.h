@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROFILE_DTYPE_H
-#define SD_PROFILE_DTYPE_H
-/* dtype: what the elements of a tensor are.  dtypes.def is the list, with the words
- * that torch, ONNX, safetensors and gguf have for each.  Elements of the quantised
- * types of gguf stand in blocks that have a size of their own. */
+#ifndef SD_PROFILE_MODEL_DTYPE_H
+#define SD_PROFILE_MODEL_DTYPE_H
+/* dtype: the element types of tensors. dtypes.def is the list, with the words that
+ * torch, ONNX, safetensors and gguf have for each.  Elements of the quantised types of
+ * gguf stand in blocks that have a size of their own. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -23,6 +23,7 @@ int sd_model_init(struct sd_model *m)
         rc = sd_model_layer(m, "", 0, "", SD_MODEL_ROOT, &root);
     if (rc < 0)
         sd_model_release(m);
+    sd_assert(rc < 0 || (m->strings.n == 1 && m->n_layers == 1));
     return rc;
 }
 
@@ -88,7 +89,7 @@ static int copy_dims(struct sd_model *m, struct sd_dims from, struct sd_dims *to
                        from.n, SD_MODEL_DIMS_MAX);
     for (uint32_t i = 0; i < from.n; i++)
         if (from.d[i] < 0)
-            return sd_fail(SD_EFORMAT, "a tensor has an axis of %lld elements",
+            return sd_fail(SD_EFORMAT, "a tensor has an axis of negative length (%lld)",
                            (long long)from.d[i]);
     return from.n > 0 ? share_numbers(m, from.d, from.n, &to->d) : 0;
 }
@@ -99,13 +100,15 @@ static int copy_operands(struct sd_model *m, const struct sd_operand *from, size
     struct sd_operand *made;
     int rc = 0;
 
+    _Static_assert(SD_MODEL_OPERANDS_MAX <= UINT16_MAX, "the fields that count them");
     *to = NULL;
     if (n == 0)
         return 0;
     if (n > SD_MODEL_OPERANDS_MAX)
-        return sd_fail(SD_EFORMAT,
-                       "a call has %zu tensors; no more than %d can be read", n,
-                       SD_MODEL_OPERANDS_MAX);
+        return sd_fail(
+            SD_EFORMAT,
+            "a call of an operator has %zu tensors; no more than %d can be read", n,
+            SD_MODEL_OPERANDS_MAX);
     made = sd_arena_copy(&m->arena, from, n * sizeof *from);
     if (!made)
         return sd_no_memory();
@@ -121,12 +124,15 @@ static int copy_attrs(struct sd_model *m, const struct sd_attr *from, size_t n,
     struct sd_attr *made;
     int rc = 0;
 
+    _Static_assert(SD_MODEL_ATTRS_MAX <= UINT8_MAX, "the fields that count them");
     *to = NULL;
     if (n == 0)
         return 0;
     if (n > SD_MODEL_ATTRS_MAX)
-        return sd_fail(SD_EFORMAT, "%zu attributes; no more than %d can be read", n,
-                       SD_MODEL_ATTRS_MAX);
+        return sd_fail(
+            SD_EFORMAT,
+            "a call of an operator has %zu attributes; no more than %d can be read", n,
+            SD_MODEL_ATTRS_MAX);
     made = sd_arena_copy(&m->arena, from, n * sizeof *from);
     if (!made)
         return sd_no_memory();
@@ -221,6 +227,7 @@ static int add_layer(struct sd_model *m, uint32_t name, uint32_t type, uint32_t 
                                    .activation_bytes = SD_MODEL_NONE };
     int rc;
 
+    _Static_assert(SD_MODEL_DEPTH_MAX <= UINT16_MAX, "the field that has it");
     if (m->n_layers >= UINT32_MAX)
         return sd_fail(SD_EFORMAT, "a model has more layers than can be counted");
     sd_assert(m->n_layers == 0 || parent < m->n_layers);
@@ -283,6 +290,7 @@ uint32_t sd_model_find_layer(const struct sd_model *m, const char *name, size_t 
 
 void sd_model_set_type(struct sd_model *m, uint32_t layer, uint32_t type)
 {
+    sd_assert(layer < m->n_layers && type < m->strings.n);
     m->layers[layer].type = type;
 }
 
@@ -292,6 +300,7 @@ int sd_model_layer_attrs(struct sd_model *m, uint32_t layer,
     const struct sd_attr *copy;
     int rc = copy_attrs(m, attrs, n, &copy);
 
+    sd_assert(layer < m->n_layers);
     if (rc < 0)
         return rc;
     m->layers[layer].attrs = copy;
@@ -301,6 +310,7 @@ int sd_model_layer_attrs(struct sd_model *m, uint32_t layer,
 
 void sd_model_entered(struct sd_model *m, uint32_t layer)
 {
+    sd_assert(layer < m->n_layers);
     if (m->layers[layer].order == 0)
         m->layers[layer].order = ++m->n_called;
 }
@@ -353,6 +363,7 @@ int sd_model_tensor(struct sd_model *m, const struct sd_model_tensor *t)
     int rc;
 
     sd_assert(t->layer < m->n_layers);
+    sd_assert(t->name < m->strings.n);
     l = &m->layers[t->layer];
     rc = more(&m->tensors, m->n_tensors, &m->cap_tensors, sizeof *m->tensors);
     if (rc == 0)
@@ -401,10 +412,12 @@ int sd_model_op(struct sd_model *m, const struct sd_model_op *op,
     uint32_t n_calls;
     int rc;
 
+    sd_assert(op->layer < m->n_layers && op->name < m->strings.n);
     if (n_in > SD_MODEL_OPERANDS_MAX || n_out > SD_MODEL_OPERANDS_MAX ||
         n_attrs > SD_MODEL_ATTRS_MAX)
         return sd_fail(SD_EFORMAT,
-                       "operator %s has %zu inputs, %zu outputs and %zu attributes",
+                       "operator %s has too many inputs (%zu), outputs (%zu) or "
+                       "attributes (%zu) to be read",
                        sd_model_text(m, op->name), n_in, n_out, n_attrs);
     made.in = in;
     made.n_in = (uint16_t)n_in;
@@ -433,6 +446,7 @@ int sd_model_edge(struct sd_model *m, uint32_t from, uint32_t to)
     uint64_t pair = (uint64_t)from << 32 | to, unused;
     int rc;
 
+    sd_assert(from < m->n_layers && to < m->n_layers);
     if (sd_table_get(&m->edge_known, pair, &unused))
         return 0;
     rc = more(&m->edges, m->n_edges, &m->cap_edges, sizeof *m->edges);
@@ -529,33 +543,6 @@ int64_t sd_layer_number(const struct sd_model *m, uint32_t layer, const char *na
     const struct sd_model_layer *l = &m->layers[layer];
 
     return sd_attr_number(sd_attr_find(m, l->attrs, l->n_attrs, name), i, otherwise);
-}
-
-int64_t sd_times(int64_t a, int64_t b)
-{
-    int64_t v;
-
-    return __builtin_mul_overflow(a, b, &v) ? INT64_MAX : v;
-}
-
-int64_t sd_plus(int64_t a, int64_t b)
-{
-    int64_t v;
-
-    return __builtin_add_overflow(a, b, &v) ? INT64_MAX : v;
-}
-
-/* An empty axis makes it empty, however large the others are. */
-int64_t sd_dims_elements(struct sd_dims d)
-{
-    int64_t n = 1;
-
-    for (uint32_t i = 0; i < d.n; i++)
-        if (d.d[i] == 0)
-            return 0;
-    for (uint32_t i = 0; i < d.n; i++)
-        n = sd_times(n, d.d[i]);
-    return n;
 }
 
 int64_t sd_operand_elements(const struct sd_operand *o)

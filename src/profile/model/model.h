@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROFILE_MODEL_H
-#define SD_PROFILE_MODEL_H
+#ifndef SD_PROFILE_MODEL_MODEL_H
+#define SD_PROFILE_MODEL_MODEL_H
 /* model: a neural network as its reports see it: layers, tensors, and the operators
  * that ran, with the shapes they ran on.
  *
  * Whatever a model comes from (torch, an ONNX file, weights alone, a capture) becomes
  * this, so that one table, one tree and one set of formulas serve all of them.  No cost
  * is in it: what an operator costs is worked out from its shapes when it is asked for
- * (analyse/op_cost.h), so that a better formula also betters captures of last year.
+ * (analyse/model/op_cost.h), so that a better formula also betters captures of last
+ * year.
  *
  * Everything lives in one arena.  Names are ids of `strings`, layers are their places
  * in `layers`; place 0 is the whole model, is always there and is its own parent.
@@ -23,9 +24,9 @@
 #include "base/intern.h"
 #include "base/table.h"
 #include "profile/model/dtype.h"
+#include "profile/model/shapes.h"
 
 enum {
-    SD_MODEL_DIMS_MAX = 64,        /* axes of a tensor */
     SD_MODEL_OPERANDS_MAX = 65535, /* inputs, or outputs, of one call */
     SD_MODEL_ATTRS_MAX = 255,      /* of one operator or layer */
     SD_MODEL_DEPTH_MAX = 256,      /* layers in each other; what is said to lie deeper
@@ -33,12 +34,7 @@ enum {
     SD_MODEL_ROOT = 0,             /* the layer that is the whole model */
 };
 
-/* --- Shapes */
-
-struct sd_dims {
-    const int64_t *d; /* none is negative; a 0 is an empty tensor */
-    uint32_t n;       /* 0: a single number */
-};
+/* --- Operands */
 
 enum sd_operand_kind {
     SD_OPERAND_TENSOR,
@@ -274,10 +270,7 @@ int64_t sd_op_number(const struct sd_model *m, const struct sd_model_op *op,
 int64_t sd_layer_number(const struct sd_model *m, uint32_t layer, const char *name,
                         size_t i, int64_t otherwise);
 
-/* All of these stop at INT64_MAX instead of running over: shapes come from files. */
-int64_t sd_times(int64_t a, int64_t b); /* of numbers that are not negative */
-int64_t sd_plus(int64_t a, int64_t b);
-int64_t sd_dims_elements(struct sd_dims d);
+/* All of these stop at INT64_MAX, as shapes.h does. */
 int64_t sd_operand_elements(const struct sd_operand *o); /* 0 of NONE and SCALAR */
 int64_t sd_operand_bytes(const struct sd_operand *o);
 int64_t sd_tensor_bytes(const struct sd_model_tensor *t);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* model_bytes: a model as bytes and back.  The order is that of struct sd_model; every
- * list has its length before it.  Numbers are fixed in width: the chunk they stand in
- * is compressed anyway. */
+/* model_bytes: writes a model as bytes and reads it back.  The order is that of struct
+ * sd_model; every list has its length before it.  Numbers are fixed in width: the chunk
+ * they stand in is compressed anyway. */
 #include "profile/model/model.h"
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -35,6 +36,7 @@ static void put_operands(struct sd_buf *to, const struct sd_operand *o, uint16_t
 
 static void put_attr(struct sd_buf *to, const struct sd_attr *a)
 {
+    sd_assert(a->kind <= SD_ATTR_INTS);
     sd_buf_u32(to, a->name);
     sd_buf_u8(to, a->kind);
     switch ((enum sd_attr_kind)a->kind) {
@@ -122,6 +124,7 @@ static void put_op(struct sd_buf *to, const struct sd_model_op *op)
 
 void sd_model_write(const struct sd_model *m, struct sd_buf *to)
 {
+    sd_assert(m->n_layers > 0);
     sd_buf_text(to, SD_MODEL_MAGIC);
     sd_buf_u32(to, VERSION);
     put_strings(to, &m->strings);
@@ -161,8 +164,8 @@ struct input {
 
 static int bad(void)
 {
-    return sd_fail(SD_EFORMAT, "the model in this file is damaged: it says something "
-                               "impossible about itself");
+    return sd_fail(SD_EFORMAT, "the model in this file is damaged: its data "
+                               "contradict each other");
 }
 
 static int read_numbers(struct input *in, const int64_t **v, uint32_t *n)
@@ -305,10 +308,11 @@ static int read_calls(struct input *in, uint32_t layer)
 static int make_layer(struct input *in, uint32_t place, uint32_t name, uint32_t type,
                       uint32_t parent)
 {
-    struct sd_interned s = in->m->strings.items[name];
+    struct sd_intern_string s = in->m->strings.items[name];
     uint32_t made;
     int rc;
 
+    sd_assert(name < in->m->strings.n && type < in->m->strings.n);
     if (place == SD_MODEL_ROOT ? s.n > 0 || parent != 0 : parent >= place)
         return bad();
     rc = sd_model_layer(in->m, s.p, s.n, "", parent, &made);
@@ -445,11 +449,10 @@ static int read_all(struct input *in)
     if (!magic || memcmp(magic, SD_MODEL_MAGIC, strlen(SD_MODEL_MAGIC)) != 0)
         return bad();
     if (!in->at.bad && version != VERSION)
-        return sd_fail(
-            SD_EFORMAT,
-            "the model in this file is of form %u; this Sonde reads form %d: "
-            "use a newer one",
-            version, VERSION);
+        return sd_fail(SD_EFORMAT,
+                       "the model in this file has form %u and this Sonde reads form "
+                       "%d; use a newer Sonde",
+                       version, VERSION);
     rc = read_list(in, read_string);
     if (rc == 0)
         rc = read_list(in, read_layer);

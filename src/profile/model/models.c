@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "profile/profile_define.h"
 #include "profile/profile.h"
@@ -42,7 +43,8 @@ static int add(struct sd_models *m, const struct sd_model_bytes *one)
 
 int sd_models_add(struct sd_profile *p, uint64_t stream, const struct sd_rec_model *r)
 {
-    struct sd_model_bytes *b = find(&p->models, stream, r->number);
+    struct sd_models *models = &p->evidence[SD_MODELS].models;
+    struct sd_model_bytes *b = find(models, stream, r->number);
     struct sd_model_bytes fresh = { .stream = stream,
                                     .number = r->number,
                                     .total = r->total };
@@ -51,14 +53,13 @@ int sd_models_add(struct sd_profile *p, uint64_t stream, const struct sd_rec_mod
     if (!sd_profile_has_room(p, sizeof *piece + 2 * (size_t)r->n))
         return 0; /* the model is then not whole, and counted as such */
     if (!b) {
-        int rc = add(&p->models, &fresh);
+        int rc = add(models, &fresh);
 
         if (rc == 0)
-            rc = sd_table_put(&p->models.known, key_of(stream, r->number),
-                              p->models.n - 1);
+            rc = sd_table_put(&models->known, key_of(stream, r->number), models->n - 1);
         if (rc < 0)
             return rc;
-        b = &p->models.items[p->models.n - 1];
+        b = &models->items[models->n - 1];
     }
     piece = sd_arena_alloc(&p->arena, sizeof *piece);
     if (piece)
@@ -84,7 +85,7 @@ int sd_models_take(struct sd_profile *p, const struct sd_models *from)
         if (!from->items[i].whole)
             continue;
         one.whole = sd_arena_copy(&p->arena, from->items[i].whole, one.total);
-        rc = one.whole ? add(&p->models, &one) : sd_no_memory();
+        rc = one.whole ? add(&p->evidence[SD_MODELS].models, &one) : sd_no_memory();
     }
     return rc;
 }
@@ -104,6 +105,7 @@ static int join(struct sd_profile *p, struct sd_model_bytes *b)
         if (piece->n > left || piece->at != left - piece->n)
             return 0; /* a hole, or out of order: not whole */
         left -= piece->n;
+        sd_assert(piece->at + piece->n <= b->total);
         if (piece->n > 0)
             memcpy(whole + piece->at, piece->p, piece->n);
     }
@@ -113,12 +115,13 @@ static int join(struct sd_profile *p, struct sd_model_bytes *b)
 
 int sd_models_join(struct sd_profile *p, size_t *n_cut)
 {
+    struct sd_models *models = &p->evidence[SD_MODELS].models;
     int rc = 0;
 
     *n_cut = 0;
-    for (size_t i = 0; i < p->models.n && rc == 0; i++) {
-        rc = join(p, &p->models.items[i]);
-        *n_cut += !p->models.items[i].whole;
+    for (size_t i = 0; i < models->n && rc == 0; i++) {
+        rc = join(p, &models->items[i]);
+        *n_cut += !models->items[i].whole;
     }
     return rc;
 }
@@ -132,10 +135,12 @@ void sd_models_release(struct sd_models *m)
 
 const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n)
 {
-    for (size_t k = 0; k < p->models.n; k++)
-        if (p->models.items[k].whole && i-- == 0) {
-            *n = p->models.items[k].total;
-            return p->models.items[k].whole;
+    const struct sd_models *models = &p->evidence[SD_MODELS].models;
+
+    for (size_t k = 0; k < models->n; k++)
+        if (models->items[k].whole && i-- == 0) {
+            *n = models->items[k].total;
+            return models->items[k].whole;
         }
     *n = 0;
     return NULL;
@@ -143,9 +148,10 @@ const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n)
 
 size_t sd_profile_n_models(const struct sd_profile *p)
 {
+    const struct sd_models *models = &p->evidence[SD_MODELS].models;
     size_t n = 0;
 
-    for (size_t i = 0; i < p->models.n; i++)
-        n += p->models.items[i].whole != NULL;
+    for (size_t i = 0; i < models->n; i++)
+        n += models->items[i].whole != NULL;
     return n;
 }

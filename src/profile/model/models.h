@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROFILE_MODELS_H
-#define SD_PROFILE_MODELS_H
-/* models: the models that stand in a capture, as bytes (model.h reads them).
+#ifndef SD_PROFILE_MODEL_MODELS_H
+#define SD_PROFILE_MODEL_MODELS_H
+/* models: finds the models in a capture, as bytes (model.h reads them).
  *
  * A model is longer than a record may be, so it comes in pieces, which may stand in
  * several chunks.  Only one that is whole is shown; of others it is said how many there

@@ -90,10 +90,10 @@ TEST(a_collector_writes_a_model_into_its_log)
     sd_buf_release(&model);
 }
 
-static void put_piece(struct sd_made *m, uint64_t number, const struct sd_buf *model,
+static void put_piece(struct sd_maker *m, uint64_t number, const struct sd_buf *model,
                       size_t at, size_t n)
 {
-    struct sd_rec_model *r = sd_made_record(m, SD_REC_MODEL, sizeof *r + n);
+    struct sd_rec_model *r = sd_maker_record(m, SD_REC_MODEL, sizeof *r + n);
 
     r->n = (uint32_t)n;
     r->number = number;
@@ -105,23 +105,23 @@ static void put_piece(struct sd_made *m, uint64_t number, const struct sd_buf *m
 TEST(a_model_with_a_hole_is_not_shown_and_that_is_said)
 {
     struct sd_buf model = { 0 };
-    struct sd_made m;
+    struct sd_maker m;
     struct sd_profile *p;
     size_t n;
 
     make_model(&model, 10);
-    sd_made_begin(&m);
-    sd_made_chunk(&m, 1, 1);
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
     put_piece(&m, 7, &model, 0, 100);
     put_piece(&m, 8, &model, 0, model.n);
     put_piece(&m, 7, &model, 150, model.n - 150);
-    sd_made_end(&m, 0);
-    p = sd_made_load(&m, NULL);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
     CHECK(sd_profile_model(p, 0, &n) && n == model.n);
     CHECK(!sd_profile_model(p, 1, &n));
     CHECK(p->complaint && strstr(p->complaint, "1 model is not whole"));
     sd_profile_free(p);
-    sd_made_release(&m);
+    sd_maker_release(&m);
     sd_buf_release(&model);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* table_json: a table as an array of objects.  Times are nanoseconds, sizes bytes; in a
- * tree every row has `depth`, and `parent`: the place of the row it is inside. */
-#include "report/report.h"
+/* table_json: writes a table as a JSON array of objects.  Times are nanoseconds, sizes
+ * bytes; in a tree every row has `depth`, and `parent`: the place of the row it is
+ * inside. */
+#include "report/json/shape_json.h"
 
 static void put_cell(struct sd_json *j, const struct sd_cell *c)
 {
@@ -30,8 +31,7 @@ static void put_place(struct sd_json *j, const struct sd_view_table *t, size_t r
 
     for (int32_t at = t->parents[row]; at >= 0; at = t->parents[at])
         depth++;
-    sd_json_key(j, "depth");
-    sd_json_int(j, depth);
+    sd_json_key_int(j, "depth", depth);
     sd_json_key(j, "parent");
     if (t->parents[row] < 0)
         sd_json_null(j);
@@ -41,8 +41,7 @@ static void put_place(struct sd_json *j, const struct sd_view_table *t, size_t r
 
 void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t)
 {
-    sd_json_key(j, t->name);
-    sd_json_array(j);
+    sd_json_key_array(j, t->name);
     for (size_t i = 0; i < t->n_rows; i++) {
         sd_json_object(j);
         for (size_t k = 0; k < t->n_columns; k++) {

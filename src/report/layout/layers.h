@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_LAYERS_H
-#define SD_REPORT_LAYERS_H
-/* layers: where the boxes of a directed graph stand, and how its lines run.
+#ifndef SD_REPORT_LAYOUT_LAYERS_H
+#define SD_REPORT_LAYOUT_LAYERS_H
+/* layers: lays out a directed graph: where its boxes stand, and how its lines run.
  *
  * The layered layout of Sugiyama, in the steps that everybody takes:
  *   1. lines that close a cycle are turned round, so that all go down (layers_rank.c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layers_order: points for lines that pass layers, and an order of each layer in which
+/* layers_order: adds points for lines that pass layers, and orders each layer so that
  * few lines cross. */
 #include <math.h>
 #include <stdlib.h>
@@ -248,11 +248,11 @@ static int order_first(struct sd_layering *g)
 
 struct sorter {
     struct sd_layering *g;
-    double *wish;   /* by vertex: where its neighbours are */
-    uint32_t *best; /* the order with the fewest crossings */
-    uint64_t least; /* how many they are */
-    uint32_t *tree; /* for counting: of the largest layer */
-    uint32_t *ends; /* lower ends of one vertex, in order */
+    double *request; /* by vertex: where its neighbours are */
+    uint32_t *best;  /* the order with the fewest crossings */
+    uint64_t least;  /* how many they are */
+    uint32_t *tree;  /* for counting: of the largest layer */
+    uint32_t *ends;  /* lower ends of one vertex, in order */
 };
 
 static int by_number(const void *a, const void *b)
@@ -306,8 +306,8 @@ static int by_wish(const void *a, const void *b, void *of)
     const struct sorter *s = of;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    if (s->wish[x] != s->wish[y])
-        return s->wish[x] < s->wish[y] ? -1 : 1;
+    if (s->request[x] != s->request[y])
+        return s->request[x] < s->request[y] ? -1 : 1;
     return s->g->vertices[x].at < s->g->vertices[y].at ? -1 : 1;
 }
 
@@ -325,7 +325,7 @@ static void settle_layer(const struct sorter *s, uint32_t layer, bool goes_down)
 
         for (uint32_t k = first[v]; k < first[v + 1]; k++)
             sum += g->vertices[list[k]].at;
-        s->wish[v] = n ? sum / n : g->vertices[v].at;
+        s->request[v] = n ? sum / n : g->vertices[v].at;
     }
     qsort_r(g->order + from, to - from, sizeof *g->order, by_wish, (void *)s);
     for (uint32_t i = from; i < to; i++)
@@ -427,14 +427,14 @@ static int reduce_crossings(struct sd_layering *g)
     struct sorter s = { .g = g, .least = UINT64_MAX };
     int rc;
 
-    s.wish = sd_alloc((g->n + 1) * sizeof *s.wish);
+    s.request = sd_alloc((g->n + 1) * sizeof *s.request);
     s.best = sd_alloc((g->n + 1) * sizeof *s.best);
     s.tree = sd_alloc((g->n + 2) * sizeof *s.tree);
     s.ends = sd_alloc((g->n_segments + 1) * sizeof *s.ends);
-    rc = s.wish && s.best && s.tree && s.ends ? 0 : sd_no_memory();
+    rc = s.request && s.best && s.tree && s.ends ? 0 : sd_no_memory();
     if (rc == 0)
         sweep(&s);
-    sd_free(s.wish);
+    sd_free(s.request);
     sd_free(s.best);
     sd_free(s.tree);
     sd_free(s.ends);

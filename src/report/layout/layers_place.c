@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layers_place: x of boxes and points, after Brandes and Koepf, "Fast and Simple
+/* layers_place: sets x of boxes and points, after Brandes and Koepf, "Fast and Simple
  * Horizontal Coordinate Assignment" (2001).
  *
  * Each vertex is put below (or above) the median of its neighbours where that is
@@ -346,7 +346,7 @@ static double layer_width(const struct placing *p, uint32_t layer)
 }
 
 struct clump {  /* neighbours that stand as close as they may */
-    double sum; /* of where its members wish the first of them to be */
+    double sum; /* of where its members request the first of them to be */
     uint32_t n;
 };
 

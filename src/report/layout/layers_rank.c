@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layers_rank: which lines go up, and in which layer each box stands. */
+/* layers_rank: decides which lines go up, and in which layer each box stands. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

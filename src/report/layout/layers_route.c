@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layers_route: y of the layers, and the points that lines run through. */
+/* layers_route: sets y of the layers, and the points that lines run through. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

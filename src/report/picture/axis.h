@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_AXIS_H
-#define SD_REPORT_AXIS_H
-/* axis: round numbers along an edge, in a unit a person would choose. */
+#ifndef SD_REPORT_PICTURE_AXIS_H
+#define SD_REPORT_PICTURE_AXIS_H
+/* axis: chooses round numbers and a unit for an axis. */
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bars: amounts of many things side by side, from left to right, one below the other,
- * so that their names can be read whatever their number. */
+/* bars: draws horizontal bars, one below the other, so that their names can be read
+ * however many there are. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_CAIRO_H
-#define SD_REPORT_CAIRO_H
-/* cairo: the functions of libcairo that pictures are drawn with, found when the first
- * picture is asked for.  Loading cairo takes milliseconds that `sonde report` without a
- * picture should not pay, and the program runs where it is not installed. */
+#ifndef SD_REPORT_PICTURE_CAIRO_H
+#define SD_REPORT_PICTURE_CAIRO_H
+/* cairo: loads the functions of libcairo when the first picture is drawn.  Loading
+ * cairo takes milliseconds that `sonde report` without a picture should not pay, and
+ * the program runs where it is not installed. */
 #ifdef HAVE_CAIRO
 #include <cairo-pdf.h>
 #include <cairo-svg.h>

@@ -95,7 +95,8 @@ int sd_canvas_check_width(unsigned width, unsigned least)
 
     if (width >= least && width <= MOST_PIXELS)
         return 0;
-    return sd_fail(SD_EUSAGE, "a picture is %u to %d pixels wide", least, MOST_PIXELS);
+    return sd_fail(SD_EUSAGE, "a picture must be %u to %d pixels wide", least,
+                   MOST_PIXELS);
 }
 
 int sd_canvas_open(enum sd_picture kind, unsigned width, unsigned height,
@@ -369,7 +370,7 @@ static int write_svg(struct sd_canvas *c, struct sd_out *out)
     for (const char *next = end; next; next = strstr(next + 1, "</svg>"))
         end = next;
     if (!end)
-        return sd_fail(SD_EIO, "cairo wrote something that is no SVG");
+        return sd_fail(SD_EIO, "cairo wrote something that is not SVG");
     put_xml(&title, sd_buf_string(&c->title));
     sd_out_write(out, text, (size_t)(inside + 1 - text));
     sd_out_printf(out, "\n<title>%s</title>\n", sd_buf_string(&title));

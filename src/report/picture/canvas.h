@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_CANVAS_H
-#define SD_REPORT_CANVAS_H
+#ifndef SD_REPORT_PICTURE_CANVAS_H
+#define SD_REPORT_PICTURE_CANVAS_H
 /* canvas: a sheet to draw on, whatever file it becomes.
  *
  * Everything is drawn through cairo, in pixels of 1/96 inch, y downwards.  Only text on

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth_plot: how the time of functions grows with size, a panel for each.
+/* growth_plot: draws how the time of functions grows with size, a panel for each.
  *
  * Both axes are logarithmic, so a power is a straight line and its exponent the slope.
  * Dots are what was measured; the curve through them is whole as far as it was

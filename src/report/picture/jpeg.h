@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_JPEG_H
-#define SD_REPORT_JPEG_H
-/* jpeg: pixels to a JPEG file, through libjpeg, opened when first used. */
+#ifndef SD_REPORT_PICTURE_JPEG_H
+#define SD_REPORT_PICTURE_JPEG_H
+/* jpeg: writes pixels to a JPEG file, through libjpeg, which is opened at its first
+ * use. */
 #include <stdint.h>
 
 #include "base/out.h"

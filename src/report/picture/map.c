@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* map: parts of something and what goes from one to another, as boxes and lines.
+/* map: draws parts of something and what flows between them as boxes and lines.
  *
  * The layout is that of call graphs (layers.h), the sheet that of plots (canvas.h), so
  * that it can be a picture of any kind.  A box is the redder, the larger its share. */
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "report/picture/canvas.h"
 #include "report/layout/layers.h"
+#include "report/picture/canvas.h"
 #include "report/report.h"
 
 #ifndef HAVE_CAIRO
@@ -248,10 +248,10 @@ static int draw(struct drawing *d, enum sd_picture kind, struct sd_out *out)
     int rc;
 
     if (!is_small_enough(d))
-        return sd_fail(SD_EUSAGE,
-                       "a picture of %zu boxes is too large to be looked at: say a "
-                       "smaller --depth, for the larger parts",
-                       d->of->n_boxes);
+        return sd_fail(
+            SD_EUSAGE,
+            "a graph of %zu boxes is too large to read; use a smaller --depth",
+            d->of->n_boxes);
     rc = sd_canvas_open(kind, (unsigned)width, (unsigned)height, d->of->title,
                         &d->canvas);
     if (rc < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plot: readings over time.
+/* plot: draws readings over time.
  *
  * From top to bottom: title, the sections as a strip of lanes (outer ones above), the
  * curves over the same time axis with the outermost sections shaded behind them, the
@@ -634,7 +634,7 @@ int sd_report_plot(struct sd_out *out, enum sd_picture kind,
 
     if (width < MIN_PIXELS || width > MAX_PIXELS || height < MIN_PIXELS ||
         height > MAX_PIXELS)
-        return sd_fail(SD_EUSAGE, "a picture is %d to %d pixels wide and high",
+        return sd_fail(SD_EUSAGE, "a picture must be %d to %d pixels wide and high",
                        MIN_PIXELS, MAX_PIXELS);
     rc = sd_canvas_open(kind, width, height, s->title ? s->title : "", &p.canvas);
     if (rc < 0)

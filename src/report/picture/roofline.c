@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* roofline: operations a second over operations for each byte, both by their
- * logarithms.  The roof rises with the bandwidth of memory to the peak of the
- * processor; nothing stands above it but by a mistake of measuring, and then it is
- * drawn there. */
+/* roofline: draws operations per second over operations per byte, on logarithmic axes.
+ * The roof rises with the bandwidth of memory to the peak of the processor; nothing
+ * stands above it but by a mistake of measuring, and then it is drawn there. */
 #include <math.h>
 #include <stdio.h>
 

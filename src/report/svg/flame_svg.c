@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_svg: a flame graph as a page of its own.
+/* flame_svg: writes a flame graph as an SVG file of its own.
  *
  * Every box is a group: a title (what a pointer resting on it shows, and all that the
  * script knows of its name), a rectangle, and as much of the name as fits.  Everything
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/svg/page_files.h"
 #include "report/report.h"
+#include "report/svg/page_files.h"
 #include "report/svg/xml.h"
 
 /* Pixels; flame.js reads them from the attributes of the root. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "report/svg/page_files.h"
 #include "report/report.h"
+#include "report/svg/page_files.h"
 #include "report/svg/xml.h"
 
 static const char *escaped(struct sd_out *out, const char *s)

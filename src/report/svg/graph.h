@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_GRAPH_H
-#define SD_REPORT_GRAPH_H
-/* graph: a call graph for the eye.
+#ifndef SD_REPORT_SVG_GRAPH_H
+#define SD_REPORT_SVG_GRAPH_H
+/* graph: draws a call graph.
  *
  * As SVG it is laid out here (layers.h) and stands in one file with its own script: it
  * opens from any disk, asks the network for nothing, and is a picture where no script

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_dot: a call graph in the language of graphviz, as gprof2dot writes it. */
+/* graph_dot: writes a call graph for graphviz, as gprof2dot does. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

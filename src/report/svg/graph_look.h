@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_GRAPH_LOOK_H
-#define SD_REPORT_GRAPH_LOOK_H
-/* graph_look: colours, widths and words of a call graph, the same in every form of it.
- * They are those that gprof2dot has, by its names, since people know them. */
+#ifndef SD_REPORT_SVG_GRAPH_LOOK_H
+#define SD_REPORT_SVG_GRAPH_LOOK_H
+/* graph_look: chooses colours, line widths and labels of a call graph, the same for
+ * every output.  They are those that gprof2dot has, by its names, since people know
+ * them. */
 #include "analyse/stacks/call_graph.h"
 #include "base/buf.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_svg: a call graph as a page of its own.
+/* graph_svg: writes a call graph as an SVG file of its own.
  *
  * Every box and every line is a group: a title (what a pointer resting on it shows),
  * the shape, and its label.  Everything stands where it belongs, so the file is a
@@ -14,9 +14,9 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
+#include "report/layout/layers.h"
 #include "report/svg/graph.h"
 #include "report/svg/page_files.h"
-#include "report/layout/layers.h"
 #include "report/svg/xml.h"
 
 /* Pixels; graph.js reads the first three from the attributes of the root. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* code_block: where a function ends in its file.
+/* code_block: finds where a function ends in its file.
  *
  * Python's inspect.getblock asks the tokenizer and follows indents; its answer decides
  * which lines a table of lines shows, so the same is done here: a scanner that knows
@@ -338,8 +338,8 @@ size_t sd_code_block(const struct sd_code_text *s, uint64_t first)
     return scan.f.last;
 }
 
-size_t sd_code_extent(const struct sd_code_text *s, const char *name, size_t n_name,
-                      uint64_t first)
+size_t sd_code_block_extent(const struct sd_code_text *s, const char *name,
+                            size_t n_name, uint64_t first)
 {
     if (is_word(name, n_name, "<module>") && first > 0 && first <= s->n)
         return s->n - (size_t)first + 1;

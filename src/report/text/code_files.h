@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_CODE_FILES_H
-#define SD_REPORT_CODE_FILES_H
-/* code_files: the sources of the files that were asked for last.
+#ifndef SD_REPORT_TEXT_CODE_FILES_H
+#define SD_REPORT_TEXT_CODE_FILES_H
+/* code_files: caches the source files that were read last.
  *
  * A table is made of each function, and a file has many: it is read and cut into lines
  * once, not once for each of them.  Functions come file by file, unless somebody has

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/encoding/zip.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/encoding/zip.h"
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; nobody writes more by hand */
 

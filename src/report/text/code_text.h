@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_CODE_TEXT_H
-#define SD_REPORT_CODE_TEXT_H
-/* code_text: the lines of a Python file, and which of them belong to a function.
+#ifndef SD_REPORT_TEXT_CODE_TEXT_H
+#define SD_REPORT_TEXT_CODE_TEXT_H
+/* code_text: reads the lines of a Python file, and finds which of them belong to a
+ * function.
  *
  * Lines are UTF-8 and end at \n, \r or \r\n, as Python reads them.  A file that says it
  * is Latin-1 is turned into UTF-8; bytes that are none stay, and whoever shows them
@@ -41,11 +42,11 @@ struct sd_code_text_line sd_code_text_line(const struct sd_code_text *s,
  * before it included; at least one, unless `first` is beyond the end. */
 size_t sd_code_block(const struct sd_code_text *s, uint64_t first);
 
-/* How many lines belong to the code object of this name that begins at line `first`:
- * a module has all that follow, and everything else its block.  0: there is no source,
- * or `first` is beyond its end. */
-size_t sd_code_extent(const struct sd_code_text *s, const char *name, size_t n_name,
-                      uint64_t first);
+/* The extent of a code object, by its name and its line `first`: how many lines belong
+ * to it.  A module has all that follow, and everything else its block.  0: there is no
+ * source, or `first` is beyond its end. */
+size_t sd_code_block_extent(const struct sd_code_text *s, const char *name,
+                            size_t n_name, uint64_t first);
 
 /* No table of a function has more lines, whatever a file says that is not ours. */
 enum { SD_CODE_LINES_MAX = 1 << 20 };

@@ -24,7 +24,7 @@ static const char *const headings[N_COLUMNS] = { "Line #", "Hits", "Time", "Per 
 struct printing {
     struct sd_out *out;
     const struct sd_line_stats *s;
-    const struct sd_line_text_wish *wish;
+    const struct sd_line_text_request *request;
     const struct sd_line_function *f;
     double total; /* of the function, in units */
     double scale; /* from the stats' unit to the shown one */
@@ -89,7 +89,7 @@ static void measure(struct printing *p)
 }
 
 static void put_name(struct sd_out *out, const char *before,
-                     const struct sd_interned *name)
+                     const struct sd_intern_string *name)
 {
     sd_out_text(out, before);
     sd_code_put(out, name->p, name->n);
@@ -179,8 +179,8 @@ static size_t count_lines(const struct sd_line_function *f)
 static size_t count_shown(const struct sd_line_function *f,
                           const struct sd_code_text *source)
 {
-    size_t n = sd_code_extent(source, f->name.p, f->name.n,
-                              f->line > 0 ? (uint64_t)f->line : 0);
+    size_t n = sd_code_block_extent(source, f->name.p, f->name.n,
+                                    f->line > 0 ? (uint64_t)f->line : 0);
     int64_t least;
 
     if (n == 0)
@@ -256,7 +256,7 @@ static int compare_timed(const void *a, const void *b)
 }
 
 int sd_line_text_order(const struct sd_line_stats *s,
-                       const struct sd_line_text_wish *wish, size_t **order)
+                       const struct sd_line_text_request *request, size_t **order)
 {
     struct timed *all = sd_alloc((s->n + 1) * sizeof *all);
 
@@ -269,10 +269,10 @@ int sd_line_text_order(const struct sd_line_stats *s,
     }
     for (size_t i = 0; i < s->n; i++)
         all[i] = (struct timed){ sd_line_function_time(&s->functions[i]), i };
-    if (wish->is_sorted)
+    if (request->is_sorted)
         qsort(all, s->n, sizeof *all, compare_timed);
     for (size_t i = 0; i < s->n; i++)
-        (*order)[i] = all[wish->is_reversed ? s->n - 1 - i : i].at;
+        (*order)[i] = all[request->is_reversed ? s->n - 1 - i : i].at;
     sd_free(all);
     return 0;
 }
@@ -283,7 +283,7 @@ static void put_summary(const struct printing *p, const size_t *order)
         const struct sd_line_function *f = &p->s->functions[order[i]];
         double seconds = sd_line_function_time(f) * p->s->unit;
 
-        if (p->wish->skips_zeros && seconds == 0)
+        if (p->request->skips_zeros && seconds == 0)
             continue;
         sd_out_printf(p->out, "%6.2f seconds - ", seconds);
         put_name(p->out, "", &f->file);
@@ -296,40 +296,41 @@ static void put_summary(const struct printing *p, const size_t *order)
 static void choose_widths(struct printing *p)
 {
     for (int c = 0; c < N_COLUMNS; c++) {
-        int wished = p->wish->widths[c] < WIDTH_MAX ? p->wish->widths[c] : WIDTH_MAX;
+        int asked =
+            p->request->widths[c] < WIDTH_MAX ? p->request->widths[c] : WIDTH_MAX;
 
-        p->least[c] = wished > widths_usual[c] ? wished : widths_usual[c];
+        p->least[c] = asked > widths_usual[c] ? asked : widths_usual[c];
     }
 }
 
 static int put_all(struct printing *p, const size_t *order)
 {
-    double unit = p->wish->unit > 0 ? p->wish->unit : p->s->unit;
+    double unit = p->request->unit > 0 ? p->request->unit : p->s->unit;
     int rc = 0;
 
     p->scale = p->s->unit / unit;
     choose_widths(p);
     sd_out_printf(p->out, "Timer unit: %g s\n\n", unit);
-    for (size_t i = 0; i < p->s->n && rc == 0 && !p->wish->has_no_details; i++) {
+    for (size_t i = 0; i < p->s->n && rc == 0 && !p->request->has_no_details; i++) {
         p->f = &p->s->functions[order[i]];
-        if (!p->wish->skips_zeros || sd_line_function_hits(p->f) != 0)
+        if (!p->request->skips_zeros || sd_line_function_hits(p->f) != 0)
             rc = put_function(p);
     }
-    if (rc == 0 && p->wish->has_summary)
+    if (rc == 0 && p->request->has_summary)
         put_summary(p, order);
     return rc;
 }
 
-int sd_report_lines(const struct sd_line_stats *s, const struct sd_line_text_wish *wish,
-                    struct sd_out *out)
+int sd_report_lines(const struct sd_line_stats *s,
+                    const struct sd_line_text_request *request, struct sd_out *out)
 {
     struct printing p = { .out = out,
                           .s = s,
-                          .wish = wish,
-                          .sources = { .read = wish->source,
-                                       .context = wish->context } };
+                          .request = request,
+                          .sources = { .read = request->source,
+                                       .context = request->context } };
     size_t *order;
-    int rc = sd_line_text_order(s, wish, &order);
+    int rc = sd_line_text_order(s, request, &order);
 
     if (rc < 0)
         return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_LINE_TEXT_H
-#define SD_REPORT_LINE_TEXT_H
-/* line_text: the tables of line_profiler, byte for byte as its version 5 prints them.
+#ifndef SD_REPORT_TEXT_LINE_TEXT_H
+#define SD_REPORT_TEXT_LINE_TEXT_H
+/* line_text: prints the tables of line_profiler, byte for byte as its version 5 does.
  *
  * A function's table shows its source beside the numbers; where a file has changed or
  * gone since, the numbers stay and the source is what is there.  In two things it
@@ -15,7 +15,7 @@
 
 enum { SD_LINE_TEXT_COLUMNS = 5 }; /* line, hits, time, time of a hit, share */
 
-struct sd_line_text_wish {
+struct sd_line_text_request {
     double unit;      /* seconds of one unit shown; 0: the stats' own */
     bool skips_zeros; /* leaves out functions that never ran */
     bool has_no_details;
@@ -28,10 +28,10 @@ struct sd_line_text_wish {
     void *context;
 };
 
-int sd_report_lines(const struct sd_line_stats *s, const struct sd_line_text_wish *wish,
-                    struct sd_out *out);
+int sd_report_lines(const struct sd_line_stats *s,
+                    const struct sd_line_text_request *request, struct sd_out *out);
 
-/* The functions in the order that is wished for, by their places; sd_free frees it. */
+/* The functions in the order that is asked for, by their places; sd_free frees it. */
 int sd_line_text_order(const struct sd_line_stats *s,
-                       const struct sd_line_text_wish *wish, size_t **order);
+                       const struct sd_line_text_request *request, size_t **order);
 #endif

@@ -38,13 +38,13 @@ TEST(code_block_ends_where_python_says)
 }
 
 static char *rendered(const struct sd_line_stats *s,
-                      const struct sd_line_text_wish *wish)
+                      const struct sd_line_text_request *request)
 {
     struct sd_out out;
     char *text;
 
     sd_out_to_memory(&out);
-    CHECK(sd_report_lines(s, wish, &out) == 0);
+    CHECK(sd_report_lines(s, request, &out) == 0);
     text = strdup(sd_buf_string(&out.pending));
     sd_out_release(&out);
     return text;
@@ -68,14 +68,16 @@ static void add(struct sd_line_stats *s, const char *file, struct sd_line_entry 
 TEST(line_text_is_line_profilers)
 {
     char source[] = "def f():\n    a =\t1\n    return '\xff\x1b'\n";
-    struct sd_line_text_wish wish = { .unit = 1e-6, .source = give, .context = source };
+    struct sd_line_text_request request = { .unit = 1e-6,
+                                            .source = give,
+                                            .context = source };
     struct sd_line_stats s;
     char *text;
 
     sd_line_stats_init(&s);
     add(&s, "m.py", (struct sd_line_entry){ 2, 4, 1500000 });
     add(&s, "m.py", (struct sd_line_entry){ 3, 1234567890, 500000 });
-    text = rendered(&s, &wish);
+    text = rendered(&s, &request);
     CHECK(strcmp(text,
                  "Timer unit: 1e-06 s\n\n"
                  "Total time: 0.002 s\n"
@@ -95,7 +97,7 @@ TEST(line_text_is_line_profilers)
 TEST(line_text_of_a_module_is_the_whole_file)
 {
     char source[] = "import a\ndef f():\n    pass\nb = 1\nclass C:\n    pass\n";
-    struct sd_line_text_wish wish = { .source = give, .context = source };
+    struct sd_line_text_request request = { .source = give, .context = source };
     struct sd_line_stats s;
     size_t at;
     char *text;
@@ -103,7 +105,7 @@ TEST(line_text_of_a_module_is_the_whole_file)
     sd_line_stats_init(&s);
     CHECK(sd_line_stats_function(&s, "m.py", 4, 1, "<module>", 8, &at) == 0);
     CHECK(sd_line_stats_add_line(&s, at, (struct sd_line_entry){ 4, 7, 1e9 }) == 0);
-    text = rendered(&s, &wish);
+    text = rendered(&s, &request);
     CHECK(strstr(text, "\n     4         7 "));
     CHECK(
         strstr(text, "\n     6                                               pass\n"));
@@ -115,7 +117,7 @@ TEST(line_text_of_a_module_is_the_whole_file)
 TEST(line_text_shows_lines_that_ran_beyond_the_block)
 {
     char source[] = "def f():\n    pass\nother = 1\n";
-    struct sd_line_text_wish wish = { .source = give, .context = source };
+    struct sd_line_text_request request = { .source = give, .context = source };
     struct sd_line_stats s;
     char *text;
 
@@ -123,7 +125,7 @@ TEST(line_text_shows_lines_that_ran_beyond_the_block)
     add(&s, "m.py", (struct sd_line_entry){ 2, 1, 1e9 });
     add(&s, "m.py", (struct sd_line_entry){ 5, 9, 1e9 });
     add(&s, "m.py", (struct sd_line_entry){ INT64_MAX, 1, 1 }); /* of a damaged file */
-    text = rendered(&s, &wish);
+    text = rendered(&s, &request);
     CHECK(strstr(text, "\n     5         9 "));
     CHECK(!strstr(text, "\n     6"));
     free(text);
@@ -132,16 +134,16 @@ TEST(line_text_shows_lines_that_ran_beyond_the_block)
 
 TEST(line_text_without_source_keeps_the_numbers)
 {
-    struct sd_line_text_wish wish = { .source = give,
-                                      .skips_zeros = true,
-                                      .has_summary = true };
+    struct sd_line_text_request request = { .source = give,
+                                            .skips_zeros = true,
+                                            .has_summary = true };
     struct sd_line_stats s;
     char *text;
 
     sd_line_stats_init(&s);
     add(&s, "gone.py", (struct sd_line_entry){ 3, 1, 2e9 });
     add(&s, "never.py", (struct sd_line_entry){ 3, 0, 0 });
-    text = rendered(&s, &wish);
+    text = rendered(&s, &request);
     CHECK(strstr(text, "\nCould not find file gone.py\nAre you sure"));
     CHECK(strstr(text, "\n     3         1 2000000000.0    2e+09    100.0  \n"));
     CHECK(!strstr(text, "never.py"));

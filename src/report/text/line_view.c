@@ -30,7 +30,7 @@ static enum sd_heat heat_of(double share)
                            : SD_HEAT_NONE;
 }
 
-static int64_t own_time(const struct sd_lined_row *row)
+static int64_t own_time(const struct sd_line_list_row *row)
 {
     return row->values[SD_LINE_TIME] - row->values[SD_LINE_CHILD_TIME];
 }
@@ -54,7 +54,7 @@ static struct sd_cell percent(double share)
     return cell;
 }
 
-static struct sd_cell per_hit(const struct sd_lined_row *row, enum sd_heat heat)
+static struct sd_cell per_hit(const struct sd_line_list_row *row, enum sd_heat heat)
 {
     int64_t hits = row->values[SD_LINE_HITS];
 
@@ -121,14 +121,14 @@ static const struct sd_column function_columns[N_COLUMNS] = {
 struct filling {
     struct sd_view *v;
     struct sd_view_table *t;
-    const struct sd_lined_function *f;
+    const struct sd_line_list_function *f;
     const struct sd_code_text *source;
     size_t at[N_COLUMNS]; /* where each column is in the table */
     int64_t grew;         /* bytes: of all lines that grew */
     bool has_memory;
 };
 
-static int64_t growth_of(const struct sd_lined_function *f)
+static int64_t growth_of(const struct sd_line_list_function *f)
 {
     int64_t sum = 0;
 
@@ -146,7 +146,7 @@ static struct sd_cell *cell(const struct filling *to, size_t row, int column)
 /* The row of the def was never hit: it shows what was there when the function was
  * entered. */
 static void put_values(const struct filling *to, size_t at,
-                       const struct sd_lined_row *row)
+                       const struct sd_line_list_row *row)
 {
     const int64_t *v = row->values;
     double share = share_of(v[SD_LINE_TIME], to->f->time_ns);
@@ -170,7 +170,7 @@ static void put_values(const struct filling *to, size_t at,
 
 /* `row` is NULL where the line never ran. */
 static int put_line(const struct filling *to, size_t at, uint64_t line,
-                    const struct sd_lined_row *row)
+                    const struct sd_line_list_row *row)
 {
     const char *text = code_of(to->v, sd_code_text_line(to->source, line));
     enum sd_heat heat = SD_HEAT_COLD;
@@ -190,7 +190,7 @@ static int put_line(const struct filling *to, size_t at, uint64_t line,
 
 /* Those of the source; and lines that ran and are none of its, because the file has
  * changed or is not there. */
-static size_t count_lines(const struct sd_lined_function *f, size_t n_block)
+static size_t count_lines(const struct sd_line_list_function *f, size_t n_block)
 {
     size_t n = n_block;
 
@@ -203,7 +203,7 @@ static size_t count_lines(const struct sd_lined_function *f, size_t n_block)
 static int put_lines(const struct filling *to, size_t n_block)
 {
     uint64_t line = to->f->first, end = line + n_block;
-    const struct sd_lined_row *row = to->f->rows, *last = row + to->f->n_rows;
+    const struct sd_line_list_row *row = to->f->rows, *last = row + to->f->n_rows;
     int rc = 0;
 
     for (size_t i = 0; i < to->t->n_rows && rc == 0; i++) {
@@ -233,7 +233,7 @@ static size_t choose_columns(struct filling *to, struct sd_column *columns)
     return n;
 }
 
-static char *title_of(struct sd_view *v, const struct sd_lined_function *f)
+static char *title_of(struct sd_view *v, const struct sd_line_list_function *f)
 {
     struct sd_buf text = { 0 };
     char time[SD_TEXT_MAX], *copy = NULL;
@@ -248,12 +248,12 @@ static char *title_of(struct sd_view *v, const struct sd_lined_function *f)
     return copy;
 }
 
-static int add_function(struct sd_view *v, const struct sd_lined_function *f,
+static int add_function(struct sd_view *v, const struct sd_line_list_function *f,
                         const struct sd_code_text *source, bool has_memory)
 {
     struct filling to = { .v = v, .f = f, .source = source, .has_memory = has_memory };
     struct sd_column columns[N_COLUMNS];
-    size_t n_block = sd_code_extent(source, f->name, strlen(f->name), f->first);
+    size_t n_block = sd_code_block_extent(source, f->name, strlen(f->name), f->first);
     size_t n_columns = choose_columns(&to, columns);
     char *title = title_of(v, f);
 
@@ -265,7 +265,7 @@ static int add_function(struct sd_view *v, const struct sd_lined_function *f,
 }
 
 /* One at a time: a program has many functions, and a view keeps all its tables. */
-static int put_function(const struct sd_lined_function *f,
+static int put_function(const struct sd_line_list_function *f,
                         const struct sd_code_text *source, bool has_memory,
                         const struct sd_text_style *style, struct sd_out *out)
 {
@@ -279,7 +279,7 @@ static int put_function(const struct sd_lined_function *f,
 }
 
 /* What the numbers are without. */
-static void put_cost(const struct sd_lined *l, const struct sd_text_style *style,
+static void put_cost(const struct sd_line_list *l, const struct sd_text_style *style,
                      struct sd_out *out)
 {
     char time[SD_TEXT_MAX], text[SD_TEXT_MAX + 80];
@@ -289,13 +289,13 @@ static void put_cost(const struct sd_lined *l, const struct sd_text_style *style
         cost = sd_sum_i64(cost, l->functions[i].tracing_ns);
     if (cost == 0)
         return;
-    snprintf(text, sizeof text, "to tell of these lines took %s, which is taken off",
+    snprintf(text, sizeof text, "counting these lines took %s, which is subtracted",
              sd_text_duration(time, cost));
     sd_out_text(out, "\n");
     sd_report_heading(out, style, text);
 }
 
-int sd_report_lines_combined(const struct sd_lined *l,
+int sd_report_lines_combined(const struct sd_line_list *l,
                              const struct sd_text_style *style, struct sd_out *out)
 {
     struct sd_code_files sources = { 0 };
@@ -319,8 +319,8 @@ int sd_report_lines_combined(const struct sd_lined *l,
  */
 
 struct hot {
-    const struct sd_lined_function *f;
-    const struct sd_lined_row *row;
+    const struct sd_line_list_function *f;
+    const struct sd_line_list_row *row;
     size_t place; /* in the table */
 };
 
@@ -380,7 +380,7 @@ static bool is_of_memory(int column)
 }
 
 /* Lines that were hit, the hottest first; *n of them.  sd_free frees it. */
-static struct hot *gather(const struct sd_lined *l, size_t *n, int64_t *whole)
+static struct hot *gather(const struct sd_line_list *l, size_t *n, int64_t *whole)
 {
     size_t n_rows = 0;
     struct hot *all;
@@ -392,7 +392,7 @@ static struct hot *gather(const struct sd_lined *l, size_t *n, int64_t *whole)
     all = sd_alloc((n_rows + 1) * sizeof *all);
     for (size_t i = 0; all && i < l->n; i++)
         for (size_t k = 0; k < l->functions[i].n_rows; k++) {
-            const struct sd_lined_row *row = &l->functions[i].rows[k];
+            const struct sd_line_list_row *row = &l->functions[i].rows[k];
 
             if (row->values[SD_LINE_HITS] <= 0)
                 continue;
@@ -481,7 +481,7 @@ static struct sd_view_table *add_hot_table(struct sd_view *v, bool has_memory, s
     return sd_view_add(v, "hottest", NULL, columns, n_columns, n);
 }
 
-int sd_line_view_hottest(const struct sd_lined *l, size_t limit, struct sd_view *v)
+int sd_line_view_hottest(const struct sd_line_list *l, size_t limit, struct sd_view *v)
 {
     size_t n_all, n;
     int64_t whole;

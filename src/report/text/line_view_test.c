@@ -13,17 +13,18 @@ enum { N_ROWS = 3 };
 /* Three lines of one function, of which the first was never hit; 10 and 30 ms, of these
  * 25 in another function; 1 and 3 MiB. */
 struct some {
-    struct sd_lined_row rows[N_ROWS];
-    struct sd_lined_function f;
-    struct sd_lined l;
+    struct sd_line_list_row rows[N_ROWS];
+    struct sd_line_list_function f;
+    struct sd_line_list l;
 };
 
 static void fill(struct some *s, const char *file, bool has_memory)
 {
     memset(s, 0, sizeof *s);
-    s->f = (struct sd_lined_function){ "work", file,     1, s->rows,
-                                       N_ROWS, 40000000, 0, NULL };
-    s->l = (struct sd_lined){ .functions = &s->f, .n = 1, .has_memory = has_memory };
+    s->f = (struct sd_line_list_function){ "work", file,     1, s->rows,
+                                           N_ROWS, 40000000, 0, NULL };
+    s->l =
+        (struct sd_line_list){ .functions = &s->f, .n = 1, .has_memory = has_memory };
     for (uint32_t i = 0; i < N_ROWS; i++) {
         int64_t *v = s->rows[i].values;
 

@@ -18,8 +18,9 @@ static void put_mib(char *to, int64_t bytes, unsigned precision)
 
 /* The row of the def has no hits: what it shows is all that was there when the function
  * was entered. */
-static void put_row(struct sd_out *out, uint32_t line, const struct sd_lined_row *row,
-                    struct sd_code_text_line text, unsigned precision)
+static void put_row(struct sd_out *out, uint32_t line,
+                    const struct sd_line_list_row *row, struct sd_code_text_line text,
+                    unsigned precision)
 {
     char memory[CELL] = "", grew[CELL] = "", times[CELL] = "";
 
@@ -39,10 +40,10 @@ static void put_row(struct sd_out *out, uint32_t line, const struct sd_lined_row
 
 /* How many lines are shown: those of the source, and up to the last number that ran,
  * which may be anything where the file has changed or is not there. */
-static size_t count_lines(const struct sd_lined_function *f,
+static size_t count_lines(const struct sd_line_list_function *f,
                           const struct sd_code_text *source)
 {
-    size_t n = sd_code_extent(source, f->name, strlen(f->name), f->first);
+    size_t n = sd_code_block_extent(source, f->name, strlen(f->name), f->first);
     uint32_t last = f->n_rows ? f->rows[f->n_rows - 1].line : f->first;
     size_t least = last > f->first ? (size_t)(last - f->first) + 1 : 1;
 
@@ -50,7 +51,7 @@ static size_t count_lines(const struct sd_lined_function *f,
     return n > least ? n : least;
 }
 
-static void put_function(struct sd_out *out, const struct sd_lined_function *f,
+static void put_function(struct sd_out *out, const struct sd_line_list_function *f,
                          const struct sd_code_text *source, unsigned precision)
 {
     static const char heading[] =
@@ -74,7 +75,7 @@ static void put_function(struct sd_out *out, const struct sd_lined_function *f,
     sd_out_text(out, "\n\n");
 }
 
-int sd_report_line_memory(const struct sd_lined *l, unsigned precision,
+int sd_report_line_memory(const struct sd_line_list *l, unsigned precision,
                           struct sd_out *out)
 {
     struct sd_code_files sources = { 0 };

@@ -9,9 +9,9 @@
 /* What sd_report_line_memory prints of one function that has one line. */
 static char *printed(const char *file, uint32_t first, uint32_t line)
 {
-    struct sd_lined_row row = { .line = line };
-    struct sd_lined_function f = { "f", file, first, &row, 1, 0, 0, NULL };
-    struct sd_lined l = { .functions = &f, .n = 1, .has_memory = true };
+    struct sd_line_list_row row = { .line = line };
+    struct sd_line_list_function f = { "f", file, first, &row, 1, 0, 0, NULL };
+    struct sd_line_list l = { .functions = &f, .n = 1, .has_memory = true };
     struct sd_out out;
     char *text;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pstats_sort: functions in the order that words of pstats ask for. */
+/* pstats_sort: sorts functions by pstats' sort keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +30,13 @@ static const struct key keys[] = {
 };
 #undef KEY
 enum { N_KEYS = sizeof keys / sizeof *keys };
+
+/* What SampledStats has besides; it takes no prefixes of them. */
+static const struct key sampled_keys[] = {
+    { "samples", "sample count", { -CALLS } },
+    { "nsamples", "sample count", { -CALLS } },
+    { "psamples", "primitive call count", { -PRIMITIVE } },
+};
 
 #define KEY(word, about, ...) word,
 const char *const sd_pstats_words[] = {
@@ -86,6 +93,14 @@ static const struct key *find_key(const char *word)
     return found;
 }
 
+static const struct key *find_sampled_key(const char *word)
+{
+    for (size_t i = 0; i < sizeof sampled_keys / sizeof *sampled_keys; i++)
+        if (strcmp(word, sampled_keys[i].word) == 0)
+            return &sampled_keys[i];
+    return NULL;
+}
+
 const char *sd_pstats_word_like(const char *typed)
 {
     const struct key *found = find_key(typed);
@@ -115,8 +130,8 @@ static int fail_unknown(const char *word)
                       : i < N_KEYS - 1u ? ", "
                                         : " and ",
                       keys[i].word);
-    rc = sd_fail(SD_EUSAGE, "calls cannot be sorted by \"%s\"; there are %s", word,
-                 sd_buf_string(&known));
+    rc = sd_fail(SD_EUSAGE, "calls cannot be sorted by \"%s\"; the sort keys are %s",
+                 word, sd_buf_string(&known));
     sd_buf_release(&known);
     return rc;
 }
@@ -126,8 +141,8 @@ static int fail_unknown(const char *word)
 struct item {
     const struct sd_call_function *f;
     sd_function_id id;
-    uint32_t place;           /* in the file */
-    struct sd_interned label; /* only where it is asked for */
+    uint32_t place;                /* in the file */
+    struct sd_intern_string label; /* only where it is asked for */
 };
 
 struct by {
@@ -178,8 +193,8 @@ static int compare_items(const void *left, const void *right, void *context)
 }
 
 /* The fields of all words, and what the heading says of them. */
-static int read_words(const char *const *words, size_t n, struct by *by,
-                      struct sd_buf *about, size_t *unknown)
+static int read_words(const char *const *words, size_t n, bool is_sampled,
+                      struct by *by, struct sd_buf *about, size_t *unknown)
 {
     by->fields = sd_alloc((n * FIELDS_MAX + 1) * sizeof *by->fields);
     if (!by->fields)
@@ -187,6 +202,8 @@ static int read_words(const char *const *words, size_t n, struct by *by,
     for (size_t i = 0; i < n; i++) {
         const struct key *key = find_key(words[i]);
 
+        if (!key && is_sampled)
+            key = find_sampled_key(words[i]);
         if (unknown)
             *unknown = i;
         if (!key)
@@ -263,7 +280,7 @@ int sd_pstats_sort(const struct sd_call_stats *s, const char *const *words, size
     int rc;
 
     *out = (struct sd_pstats_order){ 0 };
-    rc = read_words(words, n, &by, &out->by, unknown);
+    rc = read_words(words, n, s->is_sampled, &by, &out->by, unknown);
     if (rc == 0)
         rc = sort_items(s, &by, out);
     sd_free(by.fields);

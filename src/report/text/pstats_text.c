@@ -11,7 +11,7 @@
 
 /* --- Width, in characters as Python counts them */
 
-static size_t count_characters(const struct sd_interned *s)
+static size_t count_characters(const struct sd_intern_string *s)
 {
     size_t n = 0;
 
@@ -351,11 +351,18 @@ static void put_row(struct printing *p, const struct sd_call_function *f)
 
 static void put_rows(struct printing *p)
 {
-    static const char *const columns[] = { "tottime", "percall", "cumtime", "percall" };
+    const char *per = p->s->is_sampled ? "persample" : "percall";
 
-    sd_out_text(p->out, "   ncalls");
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        put_column(p, columns[i]);
+    sd_out_text(p->out, p->s->is_sampled ? " nsamples" : "   ncalls");
+    put_column(p, "tottime");
+    put_column(p, per);
+    if (p->s->is_sampled) { /* the column before was a letter too wide */
+        sd_out_text(p->out, " ");
+        put_right(p->out, p->digits + 4, "cumtime", strlen("cumtime"));
+    } else {
+        put_column(p, "cumtime");
+    }
+    put_column(p, per);
     sd_out_text(p->out, " filename:lineno(function)\n");
     for (size_t i = 0; i < p->c->n; i++)
         put_row(p, sd_call_stats_at(p->s, p->c->ids[i]));
@@ -398,7 +405,7 @@ static void put_call_heading(const struct printing *p, const char *title)
     if (!has_numbers(p->s))
         return;
     put_blanks(p->out, p->c->width);
-    sd_out_text(p->out, "    ncalls");
+    sd_out_text(p->out, p->s->is_sampled ? "    nsamples" : "    ncalls");
     put_column(p, "tottime");
     put_column(p, "cumtime");
     sd_out_text(p->out, "\n");

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_PSTATS_TEXT_H
-#define SD_REPORT_PSTATS_TEXT_H
-/* pstats_text: the tables of Python's pstats, byte for byte.
+#ifndef SD_REPORT_TEXT_PSTATS_TEXT_H
+#define SD_REPORT_TEXT_PSTATS_TEXT_H
+/* pstats_text: prints the tables of Python's pstats, byte for byte.
  *
  * People know them, scripts cut them into columns, and two of them are compared with
- * diff; so every blank is where pstats has it.  The versions from 3.8 to 3.13 print
- * the same.  A table goes through three steps, each of which pstats has as a call of
- * its own: an order (sort_stats, reverse_order), a choice among the functions in that
- * order (the restrictions), and the text. */
+ * diff; so every blank is where pstats has it.  The versions from 3.8 to 3.15 print
+ * the same; tables of samples have the headings of 3.15's SampledStats.  A table goes
+ * through three steps, each of which pstats has as a call of its own: an order
+ * (sort_stats, reverse_order), a choice among the functions in that order (the
+ * restrictions), and the text. */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,9 +24,9 @@ struct sd_pstats_order { /* all zero is a fresh one */
 };
 
 /* Orders by these words of pstats ("time", "cumulative", ...; any prefix that pstats
- * takes), the first of them first; equal ones stay in the file's order.  SD_EUSAGE with
- * a sentence that lists the words when one is none; `unknown`, if not NULL, is then
- * the word's place. */
+ * takes; of samples also "samples", "nsamples", "psamples"), the first of them first;
+ * equal ones stay in the file's order.  SD_EUSAGE with a sentence that lists the words
+ * when one is none; `unknown`, if not NULL, is then the word's place. */
 int sd_pstats_sort(const struct sd_call_stats *s, const char *const *words, size_t n,
                    struct sd_pstats_order *out, size_t *unknown);
 void sd_pstats_order_reverse(struct sd_pstats_order *order);

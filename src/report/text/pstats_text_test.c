@@ -73,6 +73,34 @@ TEST(pstats_table_has_pstats_columns)
     sd_call_stats_release(&s);
 }
 
+TEST(pstats_table_of_samples_has_the_headings_and_words_of_sampled_stats)
+{
+    struct sd_pstats_order order;
+    struct sd_pstats_limit one = { .kind = SD_LIMIT_COUNT, .count = 1, .shown = "1" };
+    struct sd_call_stats s;
+    const char *word = "samples";
+
+    fill(&s);
+    CHECK(sd_pstats_sort(&s, &word, 1, &order, NULL) == SD_EUSAGE);
+    s.is_sampled = true;
+    CHECK(sd_pstats_sort(&s, &word, 1, &order, NULL) == 0);
+    one.n_shown = 1;
+    check_text(
+        &s,
+        &(struct sd_pstats_view){
+            .table = SD_PSTATS_STATS, .order = &order, .limits = &one, .n_limits = 1 },
+        "somewhere\n\n"
+        "         8 function calls (5 primitive calls) in 12.502 seconds\n\n"
+        "   Ordered by: sample count\n"
+        "   List reduced from 3 to 1 due to restriction <1>\n\n"
+        " nsamples  tottime persample cumtime persample "
+        "filename:lineno(function)\n"
+        "      5/2    0.500    0.100    2.000    1.000 /a/f\xC3\xA9.py:7(fib)\n"
+        "\n\n");
+    sd_pstats_order_release(&order);
+    sd_call_stats_release(&s);
+}
+
 /* Inside somebody's program the locale is theirs. */
 TEST(pstats_table_has_a_point_whatever_the_locale)
 {

@@ -37,7 +37,7 @@ _NEVER_CALLED = ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList")
 def _torchs_names(name):
     """Those that an operator of fvcore's list runs under."""
     if name in _APART:
-        raise ValueError("{0} comes apart before it runs: say {1}".format(name, _APART[name]))
+        raise ValueError("{0} is split before it runs; use {1}".format(name, _APART[name]))
     theirs = "aten::conv" if name == "aten::_convolution" else name
     return ["aten::" + torchs for torchs, word in _NAMES.items() if "aten::" + word == theirs and torchs not in _NOT_ALWAYS]
 
@@ -61,7 +61,7 @@ class _Analysis:
 
     def _get(self):
         if self._counted is None:
-            from ... import _model, _model_words
+            from ..._torch import _model, _model_words
 
             args, kwargs = _model.inputs_of(self._model, None, self._inputs)
             self._counted = _model_words.told_beyond(_model.collect(self._model, args, kwargs, rules={**_m._checked_rules(), **self._rules}), "fvcore")
@@ -133,9 +133,9 @@ class _Analysis:
         return self
 
     def ancestor_mode(self, mode):
-        """What runs in a module counts for those that own it; "caller", for those that call it, is not there."""
+        """Accepts only "owner": costs count for the modules that own the running one. "caller" is not implemented."""
         if mode == "caller":
-            raise NotImplementedError("what runs in a module counts for those that own it: ancestor_mode('caller') is not there")
+            raise NotImplementedError("ancestor_mode('caller') is not implemented; only 'owner' is")
         if mode != "owner":
             raise ValueError("ancestor_mode({0!r}) is none of owner, caller".format(mode))
         return self
@@ -167,19 +167,19 @@ def _counts(analysis, supported_ops, unit):
 
 
 def flop_count(model, inputs, supported_ops=None):
-    """({operator: GFlops}, {operator without a rule: calls})"""
+    """Returns ({operator: GFlops}, {operator without a rule: calls})"""
     return _counts(FlopCountAnalysis(model, inputs), supported_ops, 1e9)
 
 
 def activation_count(model, inputs, supported_ops=None):
-    """({operator: millions of elements that it gives}, {operator without a rule: calls}); of convolutions and products alone."""
+    """Returns ({operator: millions of elements that it gives}, {operator without a rule: calls}); of convolutions and products alone."""
     if supported_ops:
-        raise NotImplementedError("activations are elements that operators give: there is nothing to say of them with supported_ops")
+        raise NotImplementedError("activations are counted as elements that operators return; supported_ops cannot change them")
     return _counts(ActivationCountAnalysis(model, inputs), None, 1e6)
 
 
 def parameter_count(model):
-    """{name of a module or parameter: elements}; "" is the model."""
+    """Returns {name of a module or parameter: elements}; "" is the model."""
     found = defaultdict(int)
     for name, p in model.named_parameters():
         parts = name.split(".")
@@ -245,8 +245,8 @@ def _short(n):
 
 
 def flop_count_str(flops, activations=None):
-    """The model as str() shows it, with parameters, flops and activations of each module; N/A of those that were not called."""
-    from ... import _model
+    """Returns the model as str() shows it, with parameters, flops and activations of each module; N/A of those that were not called."""
+    from ..._torch import _model
 
     module = _model.module_of(flops._model)
     amounts = {"#params": parameter_count(module), "#flops": flops.by_module()}

@@ -19,7 +19,7 @@ def command_of(options, path):
 
 
 def boolean(value, *, fallback=None, invert=False):
-    """True or False of a word; where it is neither, the fallback, or ValueError."""
+    """Returns True or False for a word; where it is neither, the fallback, or ValueError."""
     found = WORDS.get(value.strip().lower(), fallback)
     if found is None:
         raise ValueError("value = {0!r}: cannot be parsed into a boolean".format(value))
@@ -69,7 +69,7 @@ def add_argument(parser_like, arg, /, *args, hide_complementary_options=True, **
 
 
 def positive_float(value):
-    """A number above 0 of a word."""
+    """Returns the number that a word says, which must be above 0."""
     number = float(value)
     if number <= 0:
         raise argparse.ArgumentTypeError("must be above 0")

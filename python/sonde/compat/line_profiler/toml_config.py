@@ -65,7 +65,7 @@ class ConfigSource:
         return ConfigSource(deepcopy(self.conf_dict), self.path, self.subtable)
 
     def get_subconfig(self, *headers, allow_absence=False, copy=False):
-        """The table of these names inside of this one."""
+        """Returns the table of these names inside this one."""
         found = self.conf_dict
         for name in headers:
             found = found.get(name, {}) if allow_absence else found[name]
@@ -77,7 +77,7 @@ class ConfigSource:
 
     @classmethod
     def from_config(cls, config=None, *, read_env=True):
-        """None or True: the file that is found; False: none; or its path, which must be there."""
+        """Reads a configuration: None or True is the file that is found, False is none, or a path that must exist."""
         if isinstance(config, ConfigSource):
             return config
         if config is False:
@@ -110,6 +110,6 @@ class ConfigSource:
 
 
 def widths(config):
-    """Of the five columns of a table, as _sonde.line_text takes them."""
+    """Returns the widths of a table's five columns, as _sonde.line_text takes them."""
     columns = ConfigSource.from_config(config).conf_dict["show"]["column_widths"]
     return tuple(columns[name] for name in ("line", "hits", "time", "perhit", "percent"))

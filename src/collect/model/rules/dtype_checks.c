@@ -43,7 +43,7 @@ static enum kind kind_of_dtype(uint8_t number)
 static enum kind kind_at(const struct sd_rule_call *c, unsigned i)
 {
     PyObject *v = sd_rule_value(c, i);
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (sd_meta_at(c, i, &t))
         return kind_of_dtype(t.s.number);
@@ -67,7 +67,7 @@ const char *sd_doubt_floats(const struct sd_rule_call *c)
 
 const char *sd_doubt_floats_or_bytes(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_UINT8 ? NULL
                                                                 : sd_doubt_floats(c);
@@ -76,7 +76,7 @@ const char *sd_doubt_floats_or_bytes(const struct sd_rule_call *c)
 /* Of 16 bits, on the processor? */
 static bool is_halved(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return c->is_on_cpu && sd_meta_at(c, 0, &t) &&
            (t.s.number == SD_TORCH_FLOAT16 || t.s.number == SD_TORCH_BFLOAT16);
@@ -90,7 +90,7 @@ const char *sd_doubt_smoothed(const struct sd_rule_call *c)
 
 const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_INT64 ? NULL
                                                                 : sd_doubt_floats(c);
@@ -98,7 +98,7 @@ const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
 
 const char *sd_doubt_noisy(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return c->is_on_cpu && sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_FLOAT16
                ? not_implemented
@@ -177,7 +177,7 @@ static const char different[] = "its tensors have different dtypes";
 
 const char *sd_doubt_dtypes(const struct sd_rule_call *c)
 {
-    struct sd_meta first, next;
+    struct sd_meta_tensor first, next;
     bool has_first = false;
 
     for (unsigned i = 0; i < c->n; i++) {
@@ -205,7 +205,7 @@ static const char no_axis[] = "there is no such axis";
 static const char *axis_of(const struct sd_rule_call *c)
 {
     PyObject *dim = sd_rule_value(c, 1);
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t))
         return NULL;
@@ -229,7 +229,7 @@ const char *sd_doubt_softmax(const struct sd_rule_call *c)
 /* Only a batch may be empty. */
 const char *sd_doubt_pooled(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t))
         return NULL;
@@ -242,7 +242,7 @@ const char *sd_doubt_pooled(const struct sd_rule_call *c)
 /* input, dim, index, ... */
 const char *sd_doubt_picked(const struct sd_rule_call *c)
 {
-    struct sd_meta index;
+    struct sd_meta_tensor index;
 
     if (!sd_meta_at(c, 2, &index))
         return NULL;
@@ -256,7 +256,7 @@ const char *sd_doubt_picked(const struct sd_rule_call *c)
 /* self, dim, index, source: of one dtype, and alike but for that axis. */
 const char *sd_doubt_added(const struct sd_rule_call *c)
 {
-    struct sd_meta to, from;
+    struct sd_meta_tensor to, from;
     int64_t axis;
 
     if (!sd_meta_at(c, 0, &to) || !sd_rule_number(c, 1, &axis) ||
@@ -277,7 +277,8 @@ const char *sd_doubt_added(const struct sd_rule_call *c)
 
 /* Their weights have the dtype of the input, or are all of 32 bits where that is
  * narrower. */
-static bool is_weight_of(const struct sd_meta *in, const struct sd_meta *weight)
+static bool is_weight_of(const struct sd_meta_tensor *in,
+                         const struct sd_meta_tensor *weight)
 {
     return weight->s.number == in->s.number ||
            (weight->s.number == SD_TORCH_FLOAT32 &&
@@ -288,7 +289,7 @@ static bool is_weight_of(const struct sd_meta *in, const struct sd_meta *weight)
 static const char *weights_of(const struct sd_rule_call *c, unsigned first,
                               unsigned last, int64_t channels)
 {
-    struct sd_meta in, weight;
+    struct sd_meta_tensor in, weight;
     int dtype = -1;
 
     if (!sd_meta_at(c, 0, &in))
@@ -322,7 +323,7 @@ const char *sd_doubt_group_norm(const struct sd_rule_call *c)
 /* input, weight, bias, training, ... */
 const char *sd_doubt_plain_norm(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     return sd_meta_at(c, 0, &in) && in.s.n > 1 ? weights_of(c, 1, 2, in.s.dims[1])
                                                : NULL;
@@ -331,7 +332,7 @@ const char *sd_doubt_plain_norm(const struct sd_rule_call *c)
 /* input, weight, bias, running_mean, running_var, ... */
 const char *sd_doubt_batch_norm(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     return sd_meta_at(c, 0, &in) && in.s.n > 1 ? weights_of(c, 1, 4, in.s.dims[1])
                                                : NULL;

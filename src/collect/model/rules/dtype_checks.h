@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_MODEL_DOUBTS_H
-#define SD_MODEL_DOUBTS_H
-/* doubts: calls that torch answers without data and refuses with it.
+#ifndef SD_COLLECT_MODEL_RULES_DTYPE_CHECKS_H
+#define SD_COLLECT_MODEL_RULES_DTYPE_CHECKS_H
+/* dtype_checks: calls that torch answers without data and refuses with it.
  *
  * Its functions for tensors without data check less than those that compute: they give
  * a shape for a product of whole numbers with real ones, or for a transposed

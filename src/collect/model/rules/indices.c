@@ -46,7 +46,7 @@ static bool number_of(PyObject *tensor, int64_t *out)
 /* The smallest and the largest; false: they are not known, or there are none. */
 static bool range_of(struct sd_run *r, PyObject *indices, int64_t *low, int64_t *high)
 {
-    struct sd_shape s;
+    struct sd_tensor_shape s;
     PyObject *both;
     bool is_known;
 
@@ -65,17 +65,16 @@ static bool range_of(struct sd_run *r, PyObject *indices, int64_t *low, int64_t 
 }
 
 static int check(const struct sd_taker *t, struct sd_run *r, PyObject *indices,
-                 const struct sd_shape *of, int64_t axis)
+                 const struct sd_tensor_shape *of, int64_t axis)
 {
     int64_t low, high, rows;
+    uint32_t at;
 
-    if (axis < 0)
-        axis += of->n;
-    if (axis < 0 || axis >= of->n || !range_of(r, indices, &low, &high)) {
+    if (!sd_axis_find(axis, of->n, &at) || !range_of(r, indices, &low, &high)) {
         PyErr_Clear();
         return 0; /* torch will say what it thinks of that */
     }
-    rows = of->dims[axis];
+    rows = of->dims[at];
     if (high < rows && low >= (t->counts_back ? -rows : 0))
         return 0;
     PyErr_Format(PyExc_RuntimeError, "%s is given the index %lld, and there are %lld",
@@ -85,11 +84,11 @@ static int check(const struct sd_taker *t, struct sd_run *r, PyObject *indices,
 
 /* A mask among them takes more than one axis: then their places say nothing. */
 static int check_places(const struct sd_taker *t, struct sd_run *r, PyObject *list,
-                        const struct sd_shape *of)
+                        const struct sd_tensor_shape *of)
 {
     Py_ssize_t n =
         PyList_Check(list) || PyTuple_Check(list) ? PySequence_Fast_GET_SIZE(list) : 0;
-    struct sd_shape s;
+    struct sd_tensor_shape s;
     int rc = 0;
 
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -111,7 +110,7 @@ static int check_places(const struct sd_taker *t, struct sd_run *r, PyObject *li
 int sd_taker_check(const struct sd_taker *t, struct sd_run *r, PyObject *const *values)
 {
     PyObject *of = values[0], *indices = values[t->indices], *axis;
-    struct sd_shape s;
+    struct sd_tensor_shape s;
 
     if (!of || !indices || !sd_torch_is_tensor(&r->torch, of) ||
         sd_torch_shape(&r->torch, of, &s) < 0 || s.is_nested) {

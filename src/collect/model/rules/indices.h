@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_MODEL_INDICES_H
-#define SD_MODEL_INDICES_H
-/* indices: whole numbers that say which rows of another tensor are taken.
+#ifndef SD_COLLECT_MODEL_RULES_INDICES_H
+#define SD_COLLECT_MODEL_RULES_INDICES_H
+/* indices: checks index tensors whose values are known.
  *
  * Without data torch does not look at them, with it they must be in range: a table of
  * 8 words has no word 9.  Where their values are known (twins.h) they are looked at, so

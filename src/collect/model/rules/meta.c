@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/assert.h"
 #include "cpython/compat.h"
 
 #include "collect/model/rules/meta.h"
@@ -48,7 +49,7 @@ bool sd_rule_numbers(const struct sd_rule_call *c, unsigned i, unsigned n, int64
     return true;
 }
 
-bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta *out)
+bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta_tensor *out)
 {
     if (!v || !sd_torch_is_tensor(c->torch, v))
         return false;
@@ -63,23 +64,23 @@ bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta *out)
     return true;
 }
 
-bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta *out)
+bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta_tensor *out)
 {
     return sd_meta_of(c, sd_rule_value(c, i), out);
 }
 
-bool sd_meta_is_float(const struct sd_meta *t)
+bool sd_meta_is_float(const struct sd_meta_tensor *t)
 {
     return (t->s.number >= SD_TORCH_FLOAT16 && t->s.number <= SD_TORCH_FLOAT64) ||
            t->s.number == SD_TORCH_BFLOAT16;
 }
 
-bool sd_meta_is_wide(const struct sd_meta *t)
+bool sd_meta_is_wide(const struct sd_meta_tensor *t)
 {
     return t->s.number == SD_TORCH_FLOAT32 || t->s.number == SD_TORCH_FLOAT64;
 }
 
-bool sd_meta_has_channels_last(const struct sd_meta *t)
+bool sd_meta_has_channels_last(const struct sd_meta_tensor *t)
 {
     const int64_t *d = t->s.dims, *s = t->strides;
 
@@ -90,7 +91,7 @@ bool sd_meta_has_channels_last(const struct sd_meta *t)
 /* Channels, then the axes of the picture from behind, then the batch: each step is as
  * large as what lies inside.  Of one channel and one pixel both ways are the same, and
  * torch takes it for the plain one. */
-bool sd_meta_suggests_last(const struct sd_meta *t)
+bool sd_meta_suggests_last(const struct sd_meta_tensor *t)
 {
     const int64_t *d = t->s.dims, *s = t->strides;
     int64_t least;
@@ -108,55 +109,33 @@ bool sd_meta_suggests_last(const struct sd_meta *t)
 
 /* --- Shapes */
 
-bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
-                      struct sd_shape *out)
+bool sd_rule_axis(PyObject *number, unsigned n, uint32_t *at)
 {
-    out->n = a->n > b->n ? a->n : b->n;
-    for (unsigned i = 1; i <= out->n; i++) {
-        int64_t x = i <= a->n ? a->dims[a->n - i] : 1;
-        int64_t y = i <= b->n ? b->dims[b->n - i] : 1;
-
-        if (x != y && x != 1 && y != 1)
-            return false;
-        out->dims[out->n - i] = x == 1 ? y : x;
-    }
-    return true;
-}
-
-bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b)
-{
-    return a->n == b->n && memcmp(a->dims, b->dims, a->n * sizeof *a->dims) == 0;
-}
-
-int64_t sd_shape_elements(const struct sd_shape *s)
-{
-    int64_t n = 1;
-
-    for (unsigned i = 0; i < s->n; i++)
-        n = sd_times(n, s->dims[i]);
-    return n;
-}
-
-bool sd_shape_has_axis(const struct sd_shape *s, PyObject *number)
-{
-    long long n = s->n > 0 ? s->n : 1, axis = PyLong_AsLongLong(number);
+    long long axis = PyLong_Check(number) ? PyLong_AsLongLong(number) : INT64_MIN;
 
     if (axis == -1 && PyErr_Occurred()) {
         PyErr_Clear();
         return false;
     }
-    return axis >= -n && axis < n;
+    return sd_axis_find(axis, n, at);
+}
+
+bool sd_shape_has_axis(const struct sd_tensor_shape *s, PyObject *number)
+{
+    uint32_t at;
+
+    return sd_rule_axis(number, s->n > 0 ? s->n : 1, &at);
 }
 
 /* --- Outputs */
 
-PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_shape *s,
+PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_tensor_shape *s,
                       uint8_t number)
 {
     return sd_torch_make(c->torch, number, s->n, s->dims, NULL);
 }
 
-PyObject *sd_meta_new_in(const struct sd_rule_call *c, const struct sd_shape *s,
+PyObject *sd_meta_new_in(const struct sd_rule_call *c, const struct sd_tensor_shape *s,
                          uint8_t number, int64_t room)
 {
     return sd_torch_make_in(c->torch, number, s->n, s->dims, room);
@@ -167,11 +146,13 @@ PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number
     return sd_torch_make(c->torch, number, 1, &n, NULL);
 }
 
-PyObject *sd_meta_new_last(const struct sd_rule_call *c, const struct sd_shape *s,
-                           uint8_t number)
+PyObject *sd_meta_new_last(const struct sd_rule_call *c,
+                           const struct sd_tensor_shape *s, uint8_t number)
 {
     int64_t strides[SD_MODEL_DIMS_MAX], gap = s->dims[1];
 
+    sd_assert(s->n >= 3 &&
+              s->n <= SD_MODEL_DIMS_MAX); /* a batch, channels, a picture */
     strides[1] = 1;
     for (unsigned i = s->n - 1; i >= 2; i--) {
         strides[i] = gap;
@@ -183,11 +164,12 @@ PyObject *sd_meta_new_last(const struct sd_rule_call *c, const struct sd_shape *
 
 /* Strides without gaps for axes in the order that `t` has them; false: that is not
  * clear. */
-static bool close_gaps(const struct sd_meta *t, int64_t *strides)
+static bool close_gaps(const struct sd_meta_tensor *t, int64_t *strides)
 {
     int64_t gap = 1;
     bool is_done[SD_MODEL_DIMS_MAX] = { false };
 
+    sd_assert(t->s.n <= SD_MODEL_DIMS_MAX);
     for (unsigned k = 0; k < t->s.n; k++) {
         unsigned next = t->s.n;
 
@@ -212,7 +194,7 @@ static bool close_gaps(const struct sd_meta *t, int64_t *strides)
     return true;
 }
 
-PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta *t,
+PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta_tensor *t,
                           uint8_t number)
 {
     int64_t strides[SD_MODEL_DIMS_MAX];
@@ -224,12 +206,12 @@ PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta *t,
     return sd_torch_make(c->torch, number, t->s.n, t->s.dims, strides);
 }
 
-PyObject *sd_meta_like(const struct sd_rule_call *c, const struct sd_meta *t)
+PyObject *sd_meta_like(const struct sd_rule_call *c, const struct sd_meta_tensor *t)
 {
     return sd_meta_like_as(c, t, t->s.number);
 }
 
-PyObject *sd_rule_two(PyObject *a, PyObject *b)
+PyObject *sd_meta_pair(PyObject *a, PyObject *b)
 {
     PyObject *tuple = a && b ? PyTuple_Pack(2, a, b) : NULL;
 
@@ -238,7 +220,7 @@ PyObject *sd_rule_two(PyObject *a, PyObject *b)
     return tuple;
 }
 
-PyObject *sd_rule_three(PyObject *a, PyObject *b, PyObject *d)
+PyObject *sd_meta_triple(PyObject *a, PyObject *b, PyObject *d)
 {
     PyObject *tuple = a && b && d ? PyTuple_Pack(3, a, b, d) : NULL;
 
@@ -248,7 +230,7 @@ PyObject *sd_rule_three(PyObject *a, PyObject *b, PyObject *d)
     return tuple;
 }
 
-PyObject *sd_rule_four(PyObject *a, PyObject *b, PyObject *d, PyObject *e)
+PyObject *sd_meta_quadruple(PyObject *a, PyObject *b, PyObject *d, PyObject *e)
 {
     PyObject *tuple = a && b && d && e ? PyTuple_Pack(4, a, b, d, e) : NULL;
 

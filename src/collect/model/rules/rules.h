@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_MODEL_RULES_H
-#define SD_MODEL_RULES_H
-/* rules: the outputs of the operators that models call most, worked out here.
+#ifndef SD_COLLECT_MODEL_RULES_RULES_H
+#define SD_COLLECT_MODEL_RULES_RULES_H
+/* rules: works out the outputs of the operators that models call most.
  *
  * On tensors without data torch works out shapes in Python for many operators (a layer
  * norm takes it more than a millisecond), which is then most of the time of a run.

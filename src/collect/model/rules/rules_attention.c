@@ -15,7 +15,8 @@ enum { BATCH, HEADS, ROWS, WIDTH, AXES };
 /* --- Outputs */
 
 /* As the kernels lay it out: row after row, each with all its heads. */
-static PyObject *rows_first(const struct sd_rule_call *c, const struct sd_shape *s)
+static PyObject *rows_first(const struct sd_rule_call *c,
+                            const struct sd_tensor_shape *s)
 {
     const int64_t *d = s->dims;
     int64_t strides[AXES] = { d[HEADS] * d[ROWS] * d[WIDTH], d[WIDTH],
@@ -24,7 +25,8 @@ static PyObject *rows_first(const struct sd_rule_call *c, const struct sd_shape 
     return sd_torch_make(c->torch, s->number, AXES, d, strides);
 }
 
-static PyObject *log_sums(const struct sd_rule_call *c, const struct sd_meta *query)
+static PyObject *log_sums(const struct sd_rule_call *c,
+                          const struct sd_meta_tensor *query)
 {
     const int64_t *d = query->s.dims;
     int64_t strides[ROWS + 1] = { d[HEADS] * d[ROWS], 1, d[HEADS] };
@@ -34,8 +36,8 @@ static PyObject *log_sums(const struct sd_rule_call *c, const struct sd_meta *qu
 }
 
 /* Heads of the query may share those of key and value, in groups of one size. */
-static bool fit(const struct sd_meta *query, const struct sd_meta *key,
-                const struct sd_meta *value)
+static bool fit(const struct sd_meta_tensor *query, const struct sd_meta_tensor *key,
+                const struct sd_meta_tensor *value)
 {
     const int64_t *q = query->s.dims, *k = key->s.dims, *v = value->s.dims;
 
@@ -50,30 +52,30 @@ static bool fit(const struct sd_meta *query, const struct sd_meta *key,
 /* query, key, value, ... */
 PyObject *sd_rule_attention(const struct sd_rule_call *c)
 {
-    struct sd_meta query, key, value;
+    struct sd_meta_tensor query, key, value;
 
     if (!sd_meta_at(c, 0, &query) || !sd_meta_at(c, 1, &key) ||
         !sd_meta_at(c, 2, &value) || !fit(&query, &key, &value))
         return NULL;
-    return sd_rule_two(sd_meta_like(c, &query), log_sums(c, &query));
+    return sd_meta_pair(sd_meta_like(c, &query), log_sums(c, &query));
 }
 
 /* grad_out, query, key, value, ... */
 PyObject *sd_rule_attention_backward(const struct sd_rule_call *c)
 {
-    struct sd_meta query, key, value;
+    struct sd_meta_tensor query, key, value;
 
     if (!sd_meta_at(c, 1, &query) || !sd_meta_at(c, 2, &key) ||
         !sd_meta_at(c, 3, &value) || !fit(&query, &key, &value))
         return NULL;
-    return sd_rule_three(rows_first(c, &query.s), rows_first(c, &key.s),
-                         rows_first(c, &value.s));
+    return sd_meta_triple(rows_first(c, &query.s), rows_first(c, &key.s),
+                          rows_first(c, &value.s));
 }
 
 /* --- Would a processor run it as one? */
 
 /* With data or without; a mask may be a real one. */
-static bool look_at(const struct sd_torch *t, PyObject *v, struct sd_meta *out)
+static bool look_at(const struct sd_torch *t, PyObject *v, struct sd_meta_tensor *out)
 {
     bool is_seen = sd_torch_is_tensor(t, v) && sd_torch_shape(t, v, &out->s) == 0 &&
                    !out->s.is_nested && !out->s.is_sparse &&
@@ -83,7 +85,7 @@ static bool look_at(const struct sd_torch *t, PyObject *v, struct sd_meta *out)
     return is_seen;
 }
 
-static bool has_last_axis_whole(const struct sd_meta *t)
+static bool has_last_axis_whole(const struct sd_meta_tensor *t)
 {
     return t->strides[t->s.n - 1] == 1;
 }
@@ -91,8 +93,9 @@ static bool has_last_axis_whole(const struct sd_meta *t)
 static bool is_1_or(int64_t n, int64_t other) { return n == 1 || n == other; }
 
 /* Two axes or four, each of 1 or of what it is a mask for. */
-static bool is_mask_taken(const struct sd_meta *mask, const struct sd_meta *query,
-                          const struct sd_meta *key)
+static bool is_mask_taken(const struct sd_meta_tensor *mask,
+                          const struct sd_meta_tensor *query,
+                          const struct sd_meta_tensor *key)
 {
     const int64_t *m = mask->s.dims, *q = query->s.dims;
     unsigned n = mask->s.n;
@@ -116,7 +119,7 @@ static bool is_learned(PyObject *tensor)
 bool sd_attention_is_fused(const struct sd_torch *t, PyObject *query, PyObject *key,
                            PyObject *value, PyObject *mask)
 {
-    struct sd_meta q, k, v, m;
+    struct sd_meta_tensor q, k, v, m;
 
     if (!look_at(t, query, &q) || !look_at(t, key, &k) || !look_at(t, value, &v) ||
         !fit(&q, &k, &v) || sd_shape_elements(&q.s) == 0 ||

@@ -10,7 +10,7 @@
 
 PyObject *sd_rule_like_first(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t))
         return NULL;
@@ -19,7 +19,7 @@ PyObject *sd_rule_like_first(const struct sd_rule_call *c)
 
 PyObject *sd_rule_like_first_contiguous(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t) || !t.is_contiguous)
         return NULL;
@@ -30,7 +30,7 @@ PyObject *sd_rule_like_first_contiguous(const struct sd_rule_call *c)
 PyObject *sd_rule_softmax(const struct sd_rule_call *c)
 {
     PyObject *dim = sd_rule_value(c, 1), *other = sd_rule_value(c, 2);
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t) ||
         !sd_shape_has_axis(&t.s, dim) || (other && other != Py_False))
@@ -40,7 +40,7 @@ PyObject *sd_rule_softmax(const struct sd_rule_call *c)
 
 PyObject *sd_rule_first_itself(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 0, &t) && sd_meta_is_float(&t) ? Py_NewRef(c->values[0])
                                                         : NULL;
@@ -50,7 +50,7 @@ PyObject *sd_rule_first_itself(const struct sd_rule_call *c)
 PyObject *sd_rule_cloned(const struct sd_rule_call *c)
 {
     PyObject *format = sd_rule_value(c, 1);
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t))
         return NULL;
@@ -63,7 +63,7 @@ PyObject *sd_rule_cloned(const struct sd_rule_call *c)
 
 /* A plain number does not change the dtype of a float tensor, nor a whole one that of
  * whole numbers. */
-static bool keeps_dtype(const struct sd_meta *t, PyObject *v)
+static bool keeps_dtype(const struct sd_meta_tensor *t, PyObject *v)
 {
     if (!v || !(PyFloat_CheckExact(v) || PyLong_Check(v)))
         return false;
@@ -74,7 +74,7 @@ static bool keeps_dtype(const struct sd_meta *t, PyObject *v)
 /* Of a float and a number, which may be a complex one: then so is the result. */
 PyObject *sd_rule_scaled(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t) ||
         !keeps_dtype(&t, sd_rule_value(c, 1)))
@@ -84,7 +84,7 @@ PyObject *sd_rule_scaled(const struct sd_rule_call *c)
 
 /* Does it decide how the result is laid out?  One with at most one axis that is not
  * stretched has nothing to say of their order. */
-static bool has_an_order(const struct sd_shape *s)
+static bool has_an_order(const struct sd_tensor_shape *s)
 {
     unsigned n = 0;
 
@@ -95,10 +95,11 @@ static bool has_an_order(const struct sd_shape *s)
 
 /* Where all are contiguous the result is, too; else it is as the first one that has the
  * shape of the whole, unless one before it has an order of its own. */
-static PyObject *stretched_as(const struct sd_rule_call *c, const struct sd_meta *a,
-                              const struct sd_meta *b, uint8_t number)
+static PyObject *stretched_as(const struct sd_rule_call *c,
+                              const struct sd_meta_tensor *a,
+                              const struct sd_meta_tensor *b, uint8_t number)
 {
-    struct sd_shape out;
+    struct sd_tensor_shape out;
 
     if (!sd_shape_stretch(&a->s, &b->s, &out))
         return NULL;
@@ -113,7 +114,7 @@ static PyObject *stretched_as(const struct sd_rule_call *c, const struct sd_meta
 
 /* Of sums and differences, how often the second counts: of whole numbers a whole one.
  */
-static bool has_factor(const struct sd_rule_call *c, const struct sd_meta *t)
+static bool has_factor(const struct sd_rule_call *c, const struct sd_meta_tensor *t)
 {
     PyObject *factor = sd_rule_value(c, 2);
 
@@ -122,7 +123,7 @@ static bool has_factor(const struct sd_rule_call *c, const struct sd_meta *t)
 
 PyObject *sd_rule_stretched(const struct sd_rule_call *c)
 {
-    struct sd_meta a, b;
+    struct sd_meta_tensor a, b;
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
@@ -145,7 +146,7 @@ PyObject *sd_rule_difference(const struct sd_rule_call *c)
 PyObject *sd_rule_difference_into_first(const struct sd_rule_call *c)
 {
     PyObject *other = sd_rule_value(c, 1);
-    struct sd_meta a;
+    struct sd_meta_tensor a;
 
     return !sd_meta_at(c, 0, &a) || a.s.number == SD_TORCH_BOOL ||
                    (other && PyBool_Check(other))
@@ -156,14 +157,14 @@ PyObject *sd_rule_difference_into_first(const struct sd_rule_call *c)
 /* The quotient of whole numbers is none. */
 PyObject *sd_rule_quotient(const struct sd_rule_call *c)
 {
-    struct sd_meta a;
+    struct sd_meta_tensor a;
 
     return sd_meta_at(c, 0, &a) && sd_meta_is_float(&a) ? sd_rule_stretched(c) : NULL;
 }
 
 PyObject *sd_rule_compared(const struct sd_rule_call *c)
 {
-    struct sd_meta a, b;
+    struct sd_meta_tensor a, b;
     PyObject *other = sd_rule_value(c, 1);
 
     if (!sd_meta_at(c, 0, &a))
@@ -176,7 +177,7 @@ PyObject *sd_rule_compared(const struct sd_rule_call *c)
 /* Which is the larger: complex numbers have no order. */
 PyObject *sd_rule_ordered(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     for (unsigned i = 0; i < 2; i++)
         if (sd_meta_at(c, i, &t) && !sd_meta_is_float(&t) &&
@@ -188,7 +189,7 @@ PyObject *sd_rule_ordered(const struct sd_rule_call *c)
 /* Of truth values. */
 PyObject *sd_rule_joined(const struct sd_rule_call *c)
 {
-    struct sd_meta a, b;
+    struct sd_meta_tensor a, b;
 
     if (!sd_meta_at(c, 0, &a) || !sd_meta_at(c, 1, &b) || a.s.number != SD_TORCH_BOOL ||
         b.s.number != SD_TORCH_BOOL)
@@ -198,7 +199,7 @@ PyObject *sd_rule_joined(const struct sd_rule_call *c)
 
 PyObject *sd_rule_negated(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_BOOL ? sd_meta_like(c, &t)
                                                                : NULL;
@@ -206,7 +207,7 @@ PyObject *sd_rule_negated(const struct sd_rule_call *c)
 
 static PyObject *like_any(const struct sd_rule_call *c, unsigned least)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 0, &t) && t.is_contiguous && t.s.n >= least
                ? sd_meta_new(c, &t.s, t.s.number)
@@ -221,7 +222,7 @@ PyObject *sd_rule_rolled(const struct sd_rule_call *c)
 {
     PyObject *shifts = sd_rule_value(c, 1), *dims = sd_rule_value(c, 2);
     Py_ssize_t n = dims && PyList_CheckExact(dims) ? PyList_GET_SIZE(dims) : 0;
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!shifts || !PyList_CheckExact(shifts) ||
         PyList_GET_SIZE(shifts) != (n > 0 ? n : 1) || !sd_meta_at(c, 0, &t))
@@ -235,8 +236,8 @@ PyObject *sd_rule_rolled(const struct sd_rule_call *c)
 /* condition, self, other */
 PyObject *sd_rule_chosen(const struct sd_rule_call *c)
 {
-    struct sd_meta which, a, b;
-    struct sd_shape both, out;
+    struct sd_meta_tensor which, a, b;
+    struct sd_tensor_shape both, out;
 
     if (!sd_meta_at(c, 0, &which) || which.s.number != SD_TORCH_BOOL ||
         !sd_meta_at(c, 1, &a) || !sd_meta_at(c, 2, &b) || a.s.number != b.s.number ||
@@ -250,8 +251,8 @@ PyObject *sd_rule_chosen(const struct sd_rule_call *c)
 /* self, mask, a plain number: a contiguous copy, which is written to. */
 PyObject *sd_rule_masked(const struct sd_rule_call *c)
 {
-    struct sd_meta t, mask;
-    struct sd_shape out;
+    struct sd_meta_tensor t, mask;
+    struct sd_tensor_shape out;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &mask) ||
         mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_rule_value(c, 2)) ||
@@ -263,18 +264,18 @@ PyObject *sd_rule_masked(const struct sd_rule_call *c)
 /* On the processor these two give what is contiguous, whatever they are given. */
 PyObject *sd_rule_log_sigmoid(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t))
         return NULL;
-    return sd_rule_two(sd_meta_new(c, &t.s, t.s.number),
-                       sd_meta_new(c, &t.s, t.s.number));
+    return sd_meta_pair(sd_meta_new(c, &t.s, t.s.number),
+                        sd_meta_new(c, &t.s, t.s.number));
 }
 
 /* self, noise */
 PyObject *sd_rule_noisy(const struct sd_rule_call *c)
 {
-    struct sd_meta t, noise;
+    struct sd_meta_tensor t, noise;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &noise) ||
         !sd_meta_is_float(&t) || t.s.number == SD_TORCH_FLOAT16 ||
@@ -286,7 +287,7 @@ PyObject *sd_rule_noisy(const struct sd_rule_call *c)
 /* The quotient of whole numbers has no place in them. */
 PyObject *sd_rule_quotient_into_first(const struct sd_rule_call *c)
 {
-    struct sd_meta a;
+    struct sd_meta_tensor a;
 
     return sd_meta_at(c, 0, &a) && sd_meta_is_float(&a) ? sd_rule_second_into_first(c)
                                                         : NULL;
@@ -294,15 +295,14 @@ PyObject *sd_rule_quotient_into_first(const struct sd_rule_call *c)
 
 PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
 {
-    struct sd_meta a, b;
-    struct sd_shape out;
+    struct sd_meta_tensor a, b;
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
     if (keeps_dtype(&a, sd_rule_value(c, 1)) && has_factor(c, &a))
         return Py_NewRef(c->values[0]);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number || !has_factor(c, &a) ||
-        !sd_shape_stretch(&a.s, &b.s, &out))
+        !sd_shape_stretches_to(&b.s, &a.s))
         return NULL;
-    return sd_shape_is_same(&out, &a.s) ? Py_NewRef(c->values[0]) : NULL;
+    return Py_NewRef(c->values[0]);
 }

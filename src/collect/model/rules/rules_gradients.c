@@ -22,7 +22,7 @@ static bool mask_at(const struct sd_rule_call *c, unsigned i, bool *wants)
 }
 
 /* One as this, without gaps, or None. */
-static PyObject *gradient(const struct sd_rule_call *c, const struct sd_shape *s,
+static PyObject *gradient(const struct sd_rule_call *c, const struct sd_tensor_shape *s,
                           uint8_t number, bool is_wanted)
 {
     return is_wanted ? sd_meta_new(c, s, number) : Py_NewRef(Py_None);
@@ -33,23 +33,23 @@ static PyObject *gradient(const struct sd_rule_call *c, const struct sd_shape *s
 static PyObject *norm_gradients(const struct sd_rule_call *c, int64_t channels,
                                 unsigned first, unsigned last)
 {
-    struct sd_shape one = { .n = 1, .dims = { channels } };
-    struct sd_meta in;
+    struct sd_tensor_shape one = { .n = 1, .dims = { channels } };
+    struct sd_meta_tensor in;
     bool wants[3];
     uint8_t kept;
 
     if (!sd_meta_at(c, 1, &in) || !sd_norm_takes(c, &in) || !mask_at(c, 9, wants) ||
         !sd_norm_kept(c, &in, first, last, channels, &kept))
         return NULL;
-    return sd_rule_three(wants[0] ? sd_meta_like(c, &in) : Py_NewRef(Py_None),
-                         gradient(c, &one, kept, wants[1]),
-                         gradient(c, &one, kept, wants[2]));
+    return sd_meta_triple(wants[0] ? sd_meta_like(c, &in) : Py_NewRef(Py_None),
+                          gradient(c, &one, kept, wants[1]),
+                          gradient(c, &one, kept, wants[2]));
 }
 
 /* grad_out, input, weight, running_mean, running_var, mean, invstd, train, eps, mask */
 PyObject *sd_rule_batch_norm_backward(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     if (!sd_meta_at(c, 1, &in) || in.s.n < 2)
         return NULL;
@@ -67,23 +67,23 @@ PyObject *sd_rule_group_norm_backward(const struct sd_rule_call *c)
 /* grad_out, input, normalized_shape, mean, rstd, weight, bias, mask */
 PyObject *sd_rule_layer_norm_backward(const struct sd_rule_call *c)
 {
-    struct sd_meta in, weight;
+    struct sd_meta_tensor in, weight;
     bool wants[3];
 
     if (!sd_meta_at(c, 1, &in) || !sd_meta_is_float(&in) ||
         !sd_meta_at(c, 5, &weight) || weight.s.number != in.s.number ||
         !mask_at(c, 7, wants))
         return NULL;
-    return sd_rule_three(gradient(c, &in.s, in.s.number, wants[0]),
-                         gradient(c, &weight.s, in.s.number, wants[1]),
-                         gradient(c, &weight.s, in.s.number, wants[2]));
+    return sd_meta_triple(gradient(c, &in.s, in.s.number, wants[0]),
+                          gradient(c, &weight.s, in.s.number, wants[1]),
+                          gradient(c, &weight.s, in.s.number, wants[2]));
 }
 
 /* grad_output, input, weight, bias_sizes, ..., mask */
 PyObject *sd_rule_convolution_backward(const struct sd_rule_call *c)
 {
-    struct sd_meta out, in, weight;
-    struct sd_shape bias = { .n = 1 };
+    struct sd_meta_tensor out, in, weight;
+    struct sd_tensor_shape bias = { .n = 1 };
     bool wants[3];
 
     if (!sd_meta_at(c, 0, &out) || !sd_meta_at(c, 1, &in) ||
@@ -92,15 +92,15 @@ PyObject *sd_rule_convolution_backward(const struct sd_rule_call *c)
         !mask_at(c, c->n - 1, wants))
         return NULL;
     bias.dims[0] = out.s.dims[1];
-    return sd_rule_three(gradient(c, &in.s, in.s.number, wants[0]),
-                         gradient(c, &weight.s, in.s.number, wants[1]),
-                         gradient(c, &bias, in.s.number, wants[2]));
+    return sd_meta_triple(gradient(c, &in.s, in.s.number, wants[0]),
+                          gradient(c, &weight.s, in.s.number, wants[1]),
+                          gradient(c, &bias, in.s.number, wants[2]));
 }
 
 /* grad_output, self, ... */
 PyObject *sd_rule_like_second(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 1, &t) && sd_meta_is_float(&t) && t.is_contiguous
                ? sd_meta_new(c, &t.s, t.s.number)
@@ -110,8 +110,8 @@ PyObject *sd_rule_like_second(const struct sd_rule_call *c)
 /* grad_output, indices, num_weights, ... */
 PyObject *sd_rule_embedding_backward(const struct sd_rule_call *c)
 {
-    struct sd_meta out;
-    struct sd_shape weight = { .n = 2 };
+    struct sd_meta_tensor out;
+    struct sd_tensor_shape weight = { .n = 2 };
 
     if (!sd_meta_at(c, 0, &out) || out.s.n < 1 ||
         !sd_rule_number(c, 2, &weight.dims[0]))

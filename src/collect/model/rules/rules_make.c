@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rules_make: tensors from nothing, from the shape of another, or put together from
- * others.
+/* rules_make: operators that create tensors, from nothing, from the shape of another,
+ * or by joining others.
  *
  * The dtype may be asked for by name; the order of axes, too, and then torch is left to
  * answer, but for the plain one. */
@@ -41,7 +41,7 @@ static bool has_format(const struct sd_rule_call *c)
 /* self, ..., memory_format */
 PyObject *sd_rule_same_again(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
     uint8_t number;
 
     if (!sd_meta_at(c, 0, &t) || has_format(c) ||
@@ -55,7 +55,7 @@ static PyObject *sized_like(const struct sd_rule_call *c, unsigned at,
                             uint8_t otherwise)
 {
     PyObject *v = sd_rule_value(c, at);
-    struct sd_shape out = { 0 };
+    struct sd_tensor_shape out = { 0 };
     uint8_t number;
 
     if (!v || !(PyList_CheckExact(v) || PyTuple_Check(v)) || has_format(c) ||
@@ -75,7 +75,7 @@ PyObject *sd_rule_sized(const struct sd_rule_call *c)
 
 PyObject *sd_rule_new_sized(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
 
     return sd_meta_at(c, 0, &t) ? sized_like(c, 1, t.s.number) : NULL;
 }
@@ -116,8 +116,8 @@ PyObject *sd_rule_count_in_steps(const struct sd_rule_call *c)
 PyObject *sd_rule_indexed(const struct sd_rule_call *c)
 {
     PyObject *list = sd_rule_value(c, 1);
-    struct sd_meta t, index;
-    struct sd_shape out = { 0 };
+    struct sd_meta_tensor t, index;
+    struct sd_tensor_shape out = { 0 };
     Py_ssize_t axis = -1;
 
     if (!sd_meta_at(c, 0, &t) || !t.is_contiguous || !list ||
@@ -146,31 +146,33 @@ PyObject *sd_rule_indexed(const struct sd_rule_call *c)
 PyObject *sd_rule_stacked(const struct sd_rule_call *c)
 {
     PyObject *list = sd_rule_value(c, 0), *dim = sd_rule_value(c, 1);
-    struct sd_meta first, next;
-    long long axis = dim && PyLong_Check(dim) ? PyLong_AsLongLong(dim) : 0;
+    struct sd_meta_tensor first, next;
+    uint32_t axis = 0;
 
     if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 ||
         !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) || !first.is_contiguous ||
-        first.s.n + 1 > SD_MODEL_DIMS_MAX)
-        return NULL;
-    axis += axis < 0 ? (long long)first.s.n + 1 : 0;
-    if (axis < 0 || axis > (long long)first.s.n)
+        first.s.n + 1 > SD_MODEL_DIMS_MAX ||
+        (dim && !sd_rule_axis(dim, first.s.n + 1, &axis)))
         return NULL;
     for (Py_ssize_t i = 1; i < PyList_GET_SIZE(list); i++)
         if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) || !next.is_contiguous ||
             next.s.number != first.s.number || !sd_shape_is_same(&first.s, &next.s))
             return NULL;
     memmove(first.s.dims + axis + 1, first.s.dims + axis,
-            (first.s.n - (unsigned)axis) * sizeof *first.s.dims);
+            (first.s.n - axis) * sizeof *first.s.dims);
     first.s.dims[axis] = (int64_t)PyList_GET_SIZE(list);
     first.s.n++;
     return sd_meta_new(c, &first.s, first.s.number);
 }
 
 /* Pictures and volumes may come with their channels last, and then stay so. */
-static bool is_picture(const struct sd_shape *s) { return s->n == 4 || s->n == 5; }
+static bool is_picture(const struct sd_tensor_shape *s)
+{
+    return s->n == 4 || s->n == 5;
+}
 
-static bool joins(const struct sd_shape *a, const struct sd_shape *b, unsigned axis)
+static bool joins(const struct sd_tensor_shape *a, const struct sd_tensor_shape *b,
+                  unsigned axis)
 {
     if (a->n != b->n || a->number != b->number)
         return false;
@@ -183,20 +185,18 @@ static bool joins(const struct sd_shape *a, const struct sd_shape *b, unsigned a
 PyObject *sd_rule_cat(const struct sd_rule_call *c)
 {
     PyObject *list = sd_rule_value(c, 0), *dim = sd_rule_value(c, 1);
-    struct sd_meta first, next;
-    long long axis = dim && PyLong_Check(dim) ? PyLong_AsLongLong(dim) : 0;
+    struct sd_meta_tensor first, next;
+    uint32_t axis = 0;
 
     if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 ||
-        !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) ||
-        (!first.is_contiguous && is_picture(&first.s)))
-        return NULL;
-    axis += axis < 0 ? (long long)first.s.n : 0;
-    if (axis < 0 || axis >= (long long)first.s.n)
+        !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) || first.s.n == 0 ||
+        (!first.is_contiguous && is_picture(&first.s)) ||
+        (dim && !sd_rule_axis(dim, first.s.n, &axis)))
         return NULL;
     for (Py_ssize_t i = 1; i < PyList_GET_SIZE(list); i++) {
         if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) ||
             (!next.is_contiguous && is_picture(&next.s)) ||
-            !joins(&first.s, &next.s, (unsigned)axis))
+            !joins(&first.s, &next.s, axis))
             return NULL;
         first.s.dims[axis] += next.s.dims[axis];
     }
@@ -205,7 +205,7 @@ PyObject *sd_rule_cat(const struct sd_rule_call *c)
 
 PyObject *sd_rule_embedding(const struct sd_rule_call *c)
 {
-    struct sd_meta weight, indices;
+    struct sd_meta_tensor weight, indices;
 
     if (!sd_meta_at(c, 0, &weight) || !sd_meta_at(c, 1, &indices) || weight.s.n != 2 ||
         !indices.is_contiguous || indices.s.n >= SD_MODEL_DIMS_MAX ||

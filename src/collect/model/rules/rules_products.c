@@ -11,77 +11,61 @@
 
 /* --- Matrices */
 
-static bool matrices(const struct sd_rule_call *c, unsigned at, unsigned n,
-                     struct sd_meta *a, struct sd_meta *b)
+/* Two tensors of n axes, from this argument on, with the shape of their product: there
+ * is no broadcasting of batches here. */
+static bool multiplied(const struct sd_rule_call *c, unsigned at, unsigned n,
+                       struct sd_tensor_shape *out)
 {
-    if (!sd_meta_at(c, at, a) || !sd_meta_at(c, at + 1, b))
+    struct sd_meta_tensor a, b;
+    int64_t inner;
+
+    if (!sd_meta_at(c, at, &a) || !sd_meta_at(c, at + 1, &b) || a.s.n != n ||
+        b.s.n != n || a.s.number != b.s.number || a.s.number == SD_TORCH_BOOL ||
+        (n == 3 && a.s.dims[0] != b.s.dims[0]))
         return false;
-    return a->s.n == n && b->s.n == n && a->s.number == b->s.number &&
-           a->s.number != SD_TORCH_BOOL && a->s.dims[n - 1] == b->s.dims[n - 2];
+    out->number = a.s.number;
+    return sd_dims_matmul(sd_shape_dims(&a.s), sd_shape_dims(&b.s), 0, out->dims,
+                          &out->n, &inner);
 }
 
-static PyObject *product(const struct sd_rule_call *c, const struct sd_meta *a,
-                         const struct sd_meta *b)
+static PyObject *product(const struct sd_rule_call *c, unsigned n)
 {
-    struct sd_shape out = a->s;
+    struct sd_tensor_shape out;
 
-    out.dims[out.n - 1] = b->s.dims[out.n - 1];
-    return sd_meta_new(c, &out, a->s.number);
+    return multiplied(c, 0, n, &out) ? sd_meta_new(c, &out, out.number) : NULL;
 }
 
-PyObject *sd_rule_mm(const struct sd_rule_call *c)
-{
-    struct sd_meta a, b;
+PyObject *sd_rule_mm(const struct sd_rule_call *c) { return product(c, 2); }
 
-    return matrices(c, 0, 2, &a, &b) ? product(c, &a, &b) : NULL;
-}
-
-PyObject *sd_rule_bmm(const struct sd_rule_call *c)
-{
-    struct sd_meta a, b;
-
-    if (!matrices(c, 0, 3, &a, &b) || a.s.dims[0] != b.s.dims[0])
-        return NULL;
-    return product(c, &a, &b);
-}
+PyObject *sd_rule_bmm(const struct sd_rule_call *c) { return product(c, 3); }
 
 /* What is added must be stretchable to the product. */
-static bool fits_sum(const struct sd_rule_call *c, const struct sd_meta *a,
-                     const struct sd_meta *b)
+static bool fits_sum(const struct sd_rule_call *c, const struct sd_tensor_shape *out)
 {
-    struct sd_shape out = a->s, both;
-    struct sd_meta added;
+    struct sd_meta_tensor added;
 
-    out.dims[out.n - 1] = b->s.dims[out.n - 1];
-    return sd_meta_at(c, 0, &added) && added.s.number == a->s.number &&
-           sd_shape_stretch(&added.s, &out, &both) && sd_shape_is_same(&both, &out);
+    return sd_meta_at(c, 0, &added) && added.s.number == out->number &&
+           sd_shape_stretches_to(&added.s, out);
 }
 
-PyObject *sd_rule_addmm(const struct sd_rule_call *c)
+static PyObject *sum(const struct sd_rule_call *c, unsigned n)
 {
-    struct sd_meta a, b;
+    struct sd_tensor_shape out;
 
-    if (!matrices(c, 1, 2, &a, &b) || !fits_sum(c, &a, &b))
-        return NULL;
-    return product(c, &a, &b);
+    return multiplied(c, 1, n, &out) && fits_sum(c, &out)
+               ? sd_meta_new(c, &out, out.number)
+               : NULL;
 }
 
-PyObject *sd_rule_baddbmm(const struct sd_rule_call *c)
-{
-    struct sd_meta a, b;
+PyObject *sd_rule_addmm(const struct sd_rule_call *c) { return sum(c, 2); }
 
-    if (!matrices(c, 1, 3, &a, &b) || a.s.dims[0] != b.s.dims[0] ||
-        !fits_sum(c, &a, &b))
-        return NULL;
-    return product(c, &a, &b);
-}
+PyObject *sd_rule_baddbmm(const struct sd_rule_call *c) { return sum(c, 3); }
 
 const char *sd_doubt_sum(const struct sd_rule_call *c)
 {
-    struct sd_meta a, b;
+    struct sd_tensor_shape out;
 
-    if ((matrices(c, 1, 2, &a, &b) || matrices(c, 1, 3, &a, &b)) &&
-        !fits_sum(c, &a, &b))
+    if ((multiplied(c, 1, 2, &out) || multiplied(c, 1, 3, &out)) && !fits_sum(c, &out))
         return "what is added does not fit the product";
     return sd_doubt_dtypes(c);
 }
@@ -90,13 +74,13 @@ const char *sd_doubt_sum(const struct sd_rule_call *c)
 
 enum { LINE_BYTES = 16 }; /* rows, or columns, begin at multiples of it */
 
-static int64_t elements_of_line(const struct sd_meta *t)
+static int64_t elements_of_line(const struct sd_meta_tensor *t)
 {
     return LINE_BYTES / (t->s.number == SD_TORCH_FLOAT32 ? 4 : 2);
 }
 
 /* Row after row or column after column, each at the beginning of a line. */
-static bool is_in_lines(const struct sd_meta *t)
+static bool is_in_lines(const struct sd_meta_tensor *t)
 {
     const int64_t *d = t->s.dims + t->s.n - 2, *s = t->strides + t->s.n - 2;
     unsigned inner = s[0] == 1 && s[1] >= d[0] ? 0 : 1;
@@ -105,7 +89,7 @@ static bool is_in_lines(const struct sd_meta *t)
            s[!inner] % elements_of_line(t) == 0;
 }
 
-static bool is_matrix_of_groups(const struct sd_meta *t)
+static bool is_matrix_of_groups(const struct sd_meta_tensor *t)
 {
     return (t->s.n == 2 || t->s.n == 3) && is_in_lines(t) &&
            (t->s.number == SD_TORCH_FLOAT32 || t->s.number == SD_TORCH_BFLOAT16 ||
@@ -113,10 +97,10 @@ static bool is_matrix_of_groups(const struct sd_meta *t)
 }
 
 /* Where the groups end in a side that has them one after another. */
-static bool groups_of(const struct sd_rule_call *c, const struct sd_meta *a,
-                      const struct sd_meta *b, int64_t *n)
+static bool groups_of(const struct sd_rule_call *c, const struct sd_meta_tensor *a,
+                      const struct sd_meta_tensor *b, int64_t *n)
 {
-    struct sd_meta ends;
+    struct sd_meta_tensor ends;
 
     *n = a->s.dims[0];
     if (a->s.n == 3 && b->s.n == 3)
@@ -130,7 +114,7 @@ static bool groups_of(const struct sd_rule_call *c, const struct sd_meta *a,
 /* self, mat2, offs, bias, out_dtype: without data torch takes bfloat16 alone. */
 PyObject *sd_rule_grouped_product(const struct sd_rule_call *c)
 {
-    struct sd_meta a, b;
+    struct sd_meta_tensor a, b;
     int64_t groups, rows, columns, line;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &a) || !sd_meta_at(c, 1, &b) ||
@@ -151,61 +135,53 @@ PyObject *sd_rule_grouped_product(const struct sd_rule_call *c)
 
 /* --- Convolutions */
 
-/* input, weight, bias, stride, padding, dilation, transposed, output_padding, groups */
-struct window {
-    int64_t stride[3], padding[3], dilation[3], more[3], groups;
+struct windows {
+    struct sd_axis_window w[3]; /* of each axis of the picture */
+    int64_t more[3], groups;
     bool is_transposed;
 };
 
-static bool window_of(const struct sd_rule_call *c, unsigned axes, struct window *w)
+/* input, weight, bias, stride, padding, dilation, transposed, output_padding, groups:
+ * false: one stands still, or looks at nothing. */
+static bool windows_of(const struct sd_rule_call *c, const struct sd_meta_tensor *in,
+                       const struct sd_meta_tensor *weight, struct windows *out)
 {
-    w->is_transposed = sd_rule_value(c, 6) == Py_True;
-    return sd_rule_numbers(c, 3, axes, w->stride) &&
-           sd_rule_numbers(c, 4, axes, w->padding) &&
-           sd_rule_numbers(c, 5, axes, w->dilation) &&
-           sd_rule_numbers(c, 7, axes, w->more) && sd_rule_number(c, 8, &w->groups) &&
-           w->groups > 0;
+    int64_t stride[3], padding[3], dilation[3];
+    unsigned axes = in->s.n - 2;
+
+    out->is_transposed = sd_rule_value(c, 6) == Py_True;
+    if (!sd_rule_numbers(c, 3, axes, stride) || !sd_rule_numbers(c, 4, axes, padding) ||
+        !sd_rule_numbers(c, 5, axes, dilation) ||
+        !sd_rule_numbers(c, 7, axes, out->more) ||
+        !sd_rule_number(c, 8, &out->groups) || out->groups < 1)
+        return false;
+    for (unsigned k = 0; k < axes; k++) {
+        int64_t kernel = weight->s.dims[2 + k];
+
+        if (stride[k] < 1 || dilation[k] < 1 || kernel < 1 || in->s.dims[2 + k] < 1)
+            return false;
+        out->w[k] = (struct sd_axis_window){ kernel, stride[k], dilation[k], padding[k],
+                                             padding[k] };
+    }
+    return true;
 }
 
-/* Does it stand still, or look at nothing? */
-static bool is_window_empty(const struct window *w, const struct sd_meta *in,
-                            const struct sd_meta *weight)
+static int64_t along(const struct windows *w, unsigned k, int64_t length)
 {
-    for (unsigned k = 0; k + 2 < in->s.n; k++)
-        if (w->stride[k] < 1 || w->dilation[k] < 1 || weight->s.dims[2 + k] < 1 ||
-            in->s.dims[2 + k] < 1)
-            return true;
-    return false;
-}
-
-static bool fits_channels(const struct window *w, const struct sd_meta *in,
-                          const struct sd_meta *weight)
-{
-    return in->s.dims[1] ==
-               weight->s.dims[!w->is_transposed] * (w->is_transposed ? 1 : w->groups) &&
-           weight->s.dims[0] % w->groups == 0;
-}
-
-static int64_t along(const struct window *w, unsigned k, int64_t in, int64_t kernel)
-{
-    int64_t reach = w->dilation[k] * (kernel - 1);
-
-    if (w->is_transposed)
-        return (in - 1) * w->stride[k] - 2 * w->padding[k] + reach + w->more[k] + 1;
-    if (w->stride[k] == 0 || in + 2 * w->padding[k] - reach - 1 < 0)
-        return 0;
-    return (in + 2 * w->padding[k] - reach - 1) / w->stride[k] + 1;
+    return w->is_transposed
+               ? sd_axis_window_spread(&w->w[k], length, w->more[k], SD_WINDOW_FITS)
+               : sd_axis_window_steps(&w->w[k], length, SD_WINDOW_FITS);
 }
 
 /* torch refuses to add more than the gaps can take. */
-static bool is_padding_small(const struct window *w, unsigned k)
+static bool is_padding_small(const struct windows *w, unsigned k)
 {
-    return w->more[k] < w->stride[k] || w->more[k] < w->dilation[k];
+    return w->more[k] < w->w[k].stride || w->more[k] < w->w[k].dilation;
 }
 
 static bool bias_fits(const struct sd_rule_call *c, int64_t channels, uint8_t number)
 {
-    struct sd_meta bias;
+    struct sd_meta_tensor bias;
 
     if (!sd_rule_value(c, 2))
         return true;
@@ -216,8 +192,9 @@ static bool bias_fits(const struct sd_rule_call *c, int64_t channels, uint8_t nu
 /* On the processor: of pictures in any order, and where one of the two has its channels
  * last, so has the result.  With three axes of the picture that depends on which
  * library computes it: torch is asked. */
-static bool has_known_order(const struct sd_rule_call *c, const struct sd_meta *in,
-                            const struct sd_meta *weight, bool *is_last)
+static bool has_known_order(const struct sd_rule_call *c,
+                            const struct sd_meta_tensor *in,
+                            const struct sd_meta_tensor *weight, bool *is_last)
 {
     *is_last = false;
     if (c->is_on_cpu && in->s.n == 4)
@@ -230,10 +207,9 @@ static bool has_known_order(const struct sd_rule_call *c, const struct sd_meta *
 
 PyObject *sd_rule_convolution(const struct sd_rule_call *c)
 {
-    struct sd_meta in, weight;
-    struct sd_shape out;
-    struct window w;
-    unsigned axes;
+    struct sd_meta_tensor in, weight;
+    struct sd_tensor_shape out;
+    struct windows w;
     bool is_last;
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 1, &weight) || in.s.n < 3 ||
@@ -241,16 +217,14 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
         !has_known_order(c, &in, &weight, &is_last) || in.s.number != weight.s.number ||
         !sd_meta_is_float(&in))
         return NULL;
-    axes = in.s.n - 2;
-    if (!window_of(c, axes, &w))
-        return NULL;
     out = in.s;
-    out.dims[1] = w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0];
-    if (!fits_channels(&w, &in, &weight) || is_window_empty(&w, &in, &weight) ||
+    if (!windows_of(c, &in, &weight, &w) ||
+        !sd_conv_channels(sd_shape_dims(&weight.s), w.groups, w.is_transposed,
+                          in.s.dims[1], &out.dims[1]) ||
         !bias_fits(c, out.dims[1], in.s.number))
         return NULL;
-    for (unsigned k = 0; k < axes; k++) {
-        out.dims[2 + k] = along(&w, k, in.s.dims[2 + k], weight.s.dims[2 + k]);
+    for (unsigned k = 0; k + 2 < in.s.n; k++) {
+        out.dims[2 + k] = along(&w, k, in.s.dims[2 + k]);
         if (out.dims[2 + k] <= 0 || (w.is_transposed && !is_padding_small(&w, k)))
             return NULL;
     }
@@ -260,20 +234,20 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
 
 const char *sd_doubt_convolution(const struct sd_rule_call *c)
 {
-    struct sd_meta in, weight;
-    struct window w;
+    struct sd_meta_tensor in, weight;
+    struct windows w;
+    int64_t channels;
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 1, &weight) || weight.s.n > 5)
         return NULL;
     if (weight.s.n != in.s.n || in.s.n < 3)
         return "its input has not as many axes as its weight";
-    if (!window_of(c, in.s.n - 2, &w) || is_window_empty(&w, &in, &weight))
+    if (!windows_of(c, &in, &weight, &w))
         return "it has no such stride, padding, dilation or groups";
-    if (!fits_channels(&w, &in, &weight))
+    if (!sd_conv_channels(sd_shape_dims(&weight.s), w.groups, w.is_transposed,
+                          in.s.dims[1], &channels))
         return "its input has not the channels that its weight is for";
-    if (in.s.number != weight.s.number ||
-        !bias_fits(c, w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0],
-                   in.s.number))
+    if (in.s.number != weight.s.number || !bias_fits(c, channels, in.s.number))
         return "input, weight and bias do not go together";
     if (in.s.number <= SD_TORCH_INT64 &&
         (!w.is_transposed || in.s.number == SD_TORCH_INT64))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rules_reduce: what is taken over axes or windows: norms with their statistics, sums
- * and means, pools.
+/* rules_reduce: operators over axes or windows: norms with their statistics, sums and
+ * means, pools.
  *
  * Most have more than one output.  The others are small (statistics, the places of
  * maxima), but autograd keeps them, so their shapes count as much as that of the first.
@@ -19,8 +19,8 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
 {
     PyObject *over = sd_rule_value(c, 1);
     const int64_t *last;
-    struct sd_meta in, weight;
-    struct sd_shape rows;
+    struct sd_meta_tensor in, weight;
+    struct sd_tensor_shape rows;
     Py_ssize_t n;
     uint8_t kept;
 
@@ -48,19 +48,19 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
             return NULL;
     /* Other devices keep the statistics of narrow ones in 32 bits. */
     kept = sd_meta_is_wide(&in) || c->is_on_cpu ? in.s.number : SD_TORCH_FLOAT32;
-    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
-                         sd_meta_new(c, &rows, kept), sd_meta_new(c, &rows, kept));
+    return sd_meta_triple(sd_meta_new(c, &in.s, in.s.number),
+                          sd_meta_new(c, &rows, kept), sd_meta_new(c, &rows, kept));
 }
 
-bool sd_norm_takes(const struct sd_rule_call *c, const struct sd_meta *in)
+bool sd_norm_takes(const struct sd_rule_call *c, const struct sd_meta_tensor *in)
 {
     return in->is_contiguous || (c->is_on_cpu && sd_meta_has_channels_last(in));
 }
 
-bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta *in,
+bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta_tensor *in,
                   unsigned first, unsigned last, int64_t n, uint8_t *kept)
 {
-    struct sd_meta t;
+    struct sd_meta_tensor t;
     bool is_first = true;
 
     *kept = in->s.number;
@@ -83,9 +83,9 @@ bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta *in,
 /* input, weight, bias, N, C, HxW, group, eps */
 PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
     int64_t batch, channels, groups;
-    struct sd_shape stats = { .n = 2 };
+    struct sd_tensor_shape stats = { .n = 2 };
     uint8_t kept;
 
     if (!sd_meta_at(c, 0, &in) || !sd_norm_takes(c, &in) ||
@@ -94,8 +94,8 @@ PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
         return NULL;
     stats.dims[0] = batch;
     stats.dims[1] = groups;
-    return sd_rule_three(sd_meta_like(c, &in), sd_meta_new(c, &stats, kept),
-                         sd_meta_new(c, &stats, kept));
+    return sd_meta_triple(sd_meta_like(c, &in), sd_meta_new(c, &stats, kept),
+                          sd_meta_new(c, &stats, kept));
 }
 
 /* input, then vectors up to the `last` argument: one statistic for each channel, or
@@ -103,7 +103,7 @@ PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
 static PyObject *norm_batch(const struct sd_rule_call *c, unsigned last,
                             bool is_training)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
     PyObject *out;
     uint8_t kept;
     int64_t n;
@@ -115,7 +115,7 @@ static PyObject *norm_batch(const struct sd_rule_call *c, unsigned last,
     n = is_training ? in.s.dims[1] : 0;
     out = sd_meta_suggests_last(&in) ? sd_meta_new_last(c, &in.s, in.s.number)
                                      : sd_meta_new(c, &in.s, in.s.number);
-    return sd_rule_three(out, sd_meta_vector(c, n, kept), sd_meta_vector(c, n, kept));
+    return sd_meta_triple(out, sd_meta_vector(c, n, kept), sd_meta_vector(c, n, kept));
 }
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
@@ -139,22 +139,21 @@ PyObject *sd_rule_batch_norm_of_inference(const struct sd_rule_call *c)
 /* input, p, train */
 PyObject *sd_rule_dropout(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous)
         return NULL;
-    return sd_rule_two(sd_meta_new(c, &in.s, in.s.number),
-                       sd_meta_new(c, &in.s, SD_TORCH_BOOL));
+    return sd_meta_pair(sd_meta_new(c, &in.s, in.s.number),
+                        sd_meta_new(c, &in.s, SD_TORCH_BOOL));
 }
 
 /* --- Sums and means over axes */
 
 static bool name_axis(PyObject *v, unsigned n, bool *is_named)
 {
-    long long axis = PyLong_Check(v) ? PyLong_AsLongLong(v) : -1 - (long long)n;
+    uint32_t axis;
 
-    axis += axis < 0 ? (long long)n : 0;
-    if (axis < 0 || axis >= (long long)n || is_named[axis])
+    if (!sd_rule_axis(v, n, &axis) || is_named[axis])
         return false;
     is_named[axis] = true;
     return true;
@@ -178,11 +177,11 @@ static bool axes_at(const struct sd_rule_call *c, unsigned i, unsigned n,
     return !v || PyList_CheckExact(v) || PyTuple_Check(v);
 }
 
-static PyObject *reduced_as(const struct sd_rule_call *c, const struct sd_meta *in,
-                            uint8_t number)
+static PyObject *reduced_as(const struct sd_rule_call *c,
+                            const struct sd_meta_tensor *in, uint8_t number)
 {
     bool is_named[SD_MODEL_DIMS_MAX], keeps = sd_rule_value(c, 2) == Py_True;
-    struct sd_shape out = { 0 };
+    struct sd_tensor_shape out = { 0 };
 
     if (!axes_at(c, 1, in->s.n, is_named))
         return NULL;
@@ -196,7 +195,7 @@ static PyObject *reduced_as(const struct sd_rule_call *c, const struct sd_meta *
  */
 PyObject *sd_rule_extreme(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     if (!sd_meta_at(c, 0, &in))
         return NULL;
@@ -209,7 +208,7 @@ PyObject *sd_rule_extreme(const struct sd_rule_call *c)
 /* input, dim, keepdim, dtype: a sum or mean over some axes. */
 PyObject *sd_rule_reduced(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||
         sd_rule_value(c, 3))
@@ -219,7 +218,7 @@ PyObject *sd_rule_reduced(const struct sd_rule_call *c)
 
 PyObject *sd_rule_any_of(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
 
     if (!sd_meta_at(c, 0, &in) || in.s.number != SD_TORCH_BOOL || !in.is_contiguous)
         return NULL;
@@ -228,20 +227,9 @@ PyObject *sd_rule_any_of(const struct sd_rule_call *c)
 
 /* --- Pools: input, kernel_size, stride, padding, ... */
 
-static int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
-                      int64_t dilation, bool is_ceil)
-{
-    int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1, out;
-
-    if (room < 0 || stride < 1)
-        return 0;
-    out = (room + (is_ceil ? stride - 1 : 0)) / stride + 1;
-    return is_ceil && (out - 1) * stride >= in + padding ? out - 1 : out;
-}
-
 /* The stride is that of the kernel when none is given. */
-static bool pool_shape(const struct sd_rule_call *c, struct sd_meta *in, bool is_ceil,
-                       bool has_dilation, struct sd_shape *out)
+static bool pool_shape(const struct sd_rule_call *c, struct sd_meta_tensor *in,
+                       bool is_ceil, bool has_dilation, struct sd_tensor_shape *out)
 {
     int64_t kernel[2], stride[2], padding[2] = { 0, 0 }, dilation[2] = { 1, 1 };
     PyObject *given = sd_rule_value(c, 2);
@@ -257,12 +245,13 @@ static bool pool_shape(const struct sd_rule_call *c, struct sd_meta *in, bool is
     for (unsigned k = 0; k < 2; k++) {
         unsigned axis = in->s.n - 2 + k;
 
-        if (kernel[k] < 1 || dilation[k] < 1 || padding[k] > kernel[k] / 2 ||
-            in->s.dims[axis] < 1)
+        struct sd_axis_window w = { kernel[k], has_stride ? stride[k] : kernel[k],
+                                    dilation[k], padding[k], padding[k] };
+
+        if (padding[k] > kernel[k] / 2 || in->s.dims[axis] < 1)
             return false;
-        out->dims[axis] =
-            pooled(in->s.dims[axis], kernel[k], has_stride ? stride[k] : kernel[k],
-                   padding[k], dilation[k], is_ceil);
+        out->dims[axis] = sd_axis_window_steps(
+            &w, in->s.dims[axis], is_ceil ? SD_WINDOW_HANGS : SD_WINDOW_FITS);
         if (out->dims[axis] < 1)
             return false;
     }
@@ -271,19 +260,19 @@ static bool pool_shape(const struct sd_rule_call *c, struct sd_meta *in, bool is
 
 PyObject *sd_rule_max_pool(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
-    struct sd_shape shape;
+    struct sd_meta_tensor in;
+    struct sd_tensor_shape shape;
 
     if (!pool_shape(c, &in, sd_rule_value(c, 5) == Py_True, true, &shape))
         return NULL;
-    return sd_rule_two(sd_meta_new(c, &shape, in.s.number),
-                       sd_meta_new(c, &shape, SD_TORCH_INT64));
+    return sd_meta_pair(sd_meta_new(c, &shape, in.s.number),
+                        sd_meta_new(c, &shape, SD_TORCH_INT64));
 }
 
 PyObject *sd_rule_mean_pool(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
-    struct sd_shape shape;
+    struct sd_meta_tensor in;
+    struct sd_tensor_shape shape;
 
     if (!pool_shape(c, &in, sd_rule_value(c, 4) == Py_True, false, &shape))
         return NULL;
@@ -292,7 +281,7 @@ PyObject *sd_rule_mean_pool(const struct sd_rule_call *c)
 
 PyObject *sd_rule_adaptive_pool(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
+    struct sd_meta_tensor in;
     int64_t size[2];
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rules_rooms: results that lie in a larger room than they fill.
+/* rules_rooms: results whose storage is larger than they are.
  *
  * On a processor some operators take a tensor for the work on the way, and give it back
  * made smaller: its storage stays as large as it was.  Without data torch gives one
@@ -13,19 +13,16 @@
 
 enum reduction { EACH, MEAN, SUM };
 
-static bool stretches_to(const struct sd_meta *t, const struct sd_meta *whole)
+static bool stretches_to(const struct sd_meta_tensor *t,
+                         const struct sd_meta_tensor *whole)
 {
-    struct sd_shape both;
-
-    return t->s.number == whole->s.number &&
-           sd_shape_stretch(&t->s, &whole->s, &both) &&
-           sd_shape_is_same(&both, &whole->s);
+    return t->s.number == whole->s.number && sd_shape_stretches_to(&t->s, &whole->s);
 }
 
 static PyObject *loss(const struct sd_rule_call *c, unsigned reduction_at)
 {
-    struct sd_meta in, target;
-    struct sd_shape one = { 0 };
+    struct sd_meta_tensor in, target;
+    struct sd_tensor_shape one = { 0 };
     int64_t reduction = MEAN;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
@@ -43,7 +40,7 @@ PyObject *sd_rule_loss(const struct sd_rule_call *c) { return loss(c, 2); }
 /* input, target, weight, reduction */
 PyObject *sd_rule_weighted_loss(const struct sd_rule_call *c)
 {
-    struct sd_meta in, weight;
+    struct sd_meta_tensor in, weight;
 
     if (sd_rule_value(c, 2) && (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 2, &weight) ||
                                 !stretches_to(&weight, &in)))
@@ -56,12 +53,12 @@ PyObject *sd_rule_weighted_loss(const struct sd_rule_call *c)
 enum bag_mode { BAG_SUM, BAG_MEAN, BAG_MAX };
 
 struct bags {
-    struct sd_meta weight, indices, offsets;
+    struct sd_meta_tensor weight, indices, offsets;
     int64_t mode, n; /* how many bags */
     bool has_padding;
 };
 
-static bool is_index(const struct sd_meta *t)
+static bool is_index(const struct sd_meta_tensor *t)
 {
     return t->s.n == 1 && t->is_contiguous &&
            (t->s.number == SD_TORCH_INT64 || t->s.number == SD_TORCH_INT32);
@@ -70,7 +67,7 @@ static bool is_index(const struct sd_meta *t)
 /* One for each index, of sums alone. */
 static bool fit_weights(const struct sd_rule_call *c, const struct bags *b)
 {
-    struct sd_meta each;
+    struct sd_meta_tensor each;
 
     if (!sd_rule_value(c, 6))
         return true;
@@ -114,7 +111,7 @@ static PyObject *bag_of_each(const struct sd_rule_call *c, const struct bags *b)
  * largest ones are. */
 static PyObject *bag(const struct sd_rule_call *c, bool cuts_last_offset)
 {
-    struct sd_shape sizes = { .n = 1 }, sums = { .n = 2 };
+    struct sd_tensor_shape sizes = { .n = 1 }, sums = { .n = 2 };
     struct bags b;
     int64_t room;
     uint8_t number;
@@ -126,9 +123,10 @@ static PyObject *bag(const struct sd_rule_call *c, bool cuts_last_offset)
     sizes.dims[0] = cuts_last_offset || b.mode != BAG_SUM ? b.n : room;
     sums.dims[0] = b.n;
     sums.dims[1] = b.weight.s.dims[1];
-    return sd_rule_four(sd_meta_new(c, &sums, b.weight.s.number), bag_of_each(c, &b),
-                        sd_meta_new_in(c, &sizes, number, room),
-                        sd_meta_new(c, b.mode == BAG_MAX ? &sums : &sizes, number));
+    return sd_meta_quadruple(
+        sd_meta_new(c, &sums, b.weight.s.number), bag_of_each(c, &b),
+        sd_meta_new_in(c, &sizes, number, room),
+        sd_meta_new(c, b.mode == BAG_MAX ? &sums : &sizes, number));
 }
 
 PyObject *sd_rule_bag(const struct sd_rule_call *c) { return bag(c, true); }
@@ -140,41 +138,42 @@ PyObject *sd_rule_bag_alone(const struct sd_rule_call *c) { return bag(c, false)
 
 enum { AXES = 2 };
 
-struct columns {
-    int64_t kernel[2], dilation[2], padding[2], stride[2];
-};
-
 /* kernel_size, dilation, padding, stride: from this place on. */
-static bool columns_at(const struct sd_rule_call *c, unsigned at, struct columns *w)
+static bool columns_at(const struct sd_rule_call *c, unsigned at,
+                       struct sd_axis_window w[AXES])
 {
-    return sd_rule_numbers(c, at, AXES, w->kernel) &&
-           sd_rule_numbers(c, at + 1, AXES, w->dilation) &&
-           sd_rule_numbers(c, at + 2, AXES, w->padding) &&
-           sd_rule_numbers(c, at + 3, AXES, w->stride);
+    int64_t kernel[AXES], dilation[AXES], padding[AXES], stride[AXES];
+
+    if (!sd_rule_numbers(c, at, AXES, kernel) ||
+        !sd_rule_numbers(c, at + 1, AXES, dilation) ||
+        !sd_rule_numbers(c, at + 2, AXES, padding) ||
+        !sd_rule_numbers(c, at + 3, AXES, stride))
+        return false;
+    for (unsigned k = 0; k < AXES; k++)
+        w[k] = (struct sd_axis_window){ kernel[k], stride[k], dilation[k], padding[k],
+                                        padding[k] };
+    return true;
 }
 
 /* How many windows a picture of this size has; 0: there is no such one. */
-static int64_t windows(const struct columns *w, const int64_t *size)
+static int64_t windows(const struct sd_axis_window w[AXES], const int64_t *size)
 {
     int64_t n = 1;
 
     for (unsigned k = 0; k < AXES; k++) {
-        int64_t reach, room;
+        int64_t steps = sd_axis_window_steps(&w[k], size[k], SD_WINDOW_FITS);
 
-        if (w->stride[k] < 1 || w->dilation[k] < 1 || w->kernel[k] < 1 ||
-            __builtin_mul_overflow(w->dilation[k], w->kernel[k] - 1, &reach) ||
-            __builtin_mul_overflow(w->padding[k], 2, &room) ||
-            __builtin_add_overflow(room, size[k], &room) || room <= reach)
+        if (steps < 0)
             return 0;
-        room -= reach + 1;
-        n = sd_times(n, room / w->stride[k] + 1);
+        n = sd_times(n, steps);
     }
     return n;
 }
 
 /* The result is made with the shape of the input, and then given its own. */
-static PyObject *in_room_of(const struct sd_rule_call *c, const struct sd_meta *in,
-                            const struct sd_shape *s)
+static PyObject *in_room_of(const struct sd_rule_call *c,
+                            const struct sd_meta_tensor *in,
+                            const struct sd_tensor_shape *s)
 {
     int64_t before = sd_shape_elements(&in->s), now = sd_shape_elements(s);
 
@@ -184,17 +183,17 @@ static PyObject *in_room_of(const struct sd_rule_call *c, const struct sd_meta *
 /* self, output_size, ... */
 PyObject *sd_rule_folded(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
-    struct sd_shape out = { 0 };
-    struct columns w;
+    struct sd_meta_tensor in;
+    struct sd_tensor_shape out = { 0 };
+    struct sd_axis_window w[AXES];
     int64_t size[2], area;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
         in.s.n < 2 || in.s.n > 3 || sd_shape_elements(&in.s) == 0 ||
-        !sd_rule_numbers(c, 1, AXES, size) || !columns_at(c, 2, &w) ||
-        in.s.dims[in.s.n - 1] != windows(&w, size))
+        !sd_rule_numbers(c, 1, AXES, size) || !columns_at(c, 2, w) ||
+        in.s.dims[in.s.n - 1] != windows(w, size))
         return NULL;
-    area = sd_times(w.kernel[0], w.kernel[1]);
+    area = sd_times(w[0].kernel, w[1].kernel);
     if (in.s.dims[in.s.n - 2] % area != 0)
         return NULL;
     if (in.s.n == 3)
@@ -208,22 +207,22 @@ PyObject *sd_rule_folded(const struct sd_rule_call *c)
 /* self, ... */
 PyObject *sd_rule_unfolded(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
-    struct sd_shape out = { 0 };
-    struct columns w;
+    struct sd_meta_tensor in;
+    struct sd_tensor_shape out = { 0 };
+    struct sd_axis_window w[AXES];
     int64_t n;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
         in.s.n < 3 || in.s.n > 4 || sd_shape_elements(&in.s) == 0 ||
-        !columns_at(c, 1, &w))
+        !columns_at(c, 1, w))
         return NULL;
-    n = windows(&w, in.s.dims + in.s.n - AXES);
+    n = windows(w, in.s.dims + in.s.n - AXES);
     if (n == 0)
         return NULL;
     if (in.s.n == 4)
         out.dims[out.n++] = in.s.dims[0];
     out.dims[out.n++] =
-        sd_times(in.s.dims[in.s.n - 3], sd_times(w.kernel[0], w.kernel[1]));
+        sd_times(in.s.dims[in.s.n - 3], sd_times(w[0].kernel, w[1].kernel));
     out.dims[out.n++] = n;
     return in_room_of(c, &in, &out);
 }

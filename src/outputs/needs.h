@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_OUTPUTS_NEEDS_H
+#define SD_OUTPUTS_NEEDS_H
+/* needs: what captures hold and outputs need (enum sd_holds), with the sentence that
+ * says what is missing and how to record it. */
+#include "formats/output.h"
+
+/* What a profile holds, and what a collector of that name records. */
+unsigned sd_profile_holds(const struct sd_profile *p);
+unsigned sd_collector_holds(const char *name);
+
+/* Fails with `code` and "<start> no sampled stacks or traced calls; record them with:
+ * sonde run --with sample, or sonde calls": `needs` is what would do, any of it. */
+int sd_needs_fail(int code, const char *start, unsigned needs);
+#endif
