@@ -44,14 +44,10 @@ SECTIONS = [
 ]
 
 
-def against(peer):
-    """Our measurement beside that peer's: Tachyon watches the newest CPython, and there ours does too."""
-    return "oursnew" if peer == TACHYON else "ours"
-
-
-def sampling(name, worker, what, goals, **how):
-    """A row for each peer in goals: {peer: (the goal in words, its keywords)}."""
-    return [Row("sampling: " + name, "sampling_" + worker, "%s-%s" % (against(peer), what), "%s-%s" % (peer, what), words, **{**how, **limits})
+def sampling(name, worker, what, goals, version=None, **how):
+    """A row for each peer in goals: {peer: (the goal in words, its keywords)}.  version: of the targets, where they are not 3.11."""
+    title, worker = ("sampling %s: " % version, "%s-%s" % (worker, version)) if version else ("sampling: ", worker)
+    return [Row(title + name, "sampling_" + worker, "ours-" + what, "%s-%s" % (peer, what), words, **{**how, **limits})
             for peer, (words, limits) in goals.items()]
 
 
@@ -62,18 +58,59 @@ def fraction(n):
 NONE = ("-", {})
 
 
-RATES = ((1000, "1 kHz", 3), (200, "200 Hz", 0.6))
+RATES = ((1000, "1 kHz", 1.5), (200, "200 Hz", 0.4))
+PEERS = ("austin3", "austin4", "pyspy")
+OLDER_VERSION = "3.9"               # for 3.8 to 3.10
+NEWER_PEERS = {"3.14": ("austin4", "pyspy", TACHYON), "3.15": ("austin4", "pyspy", TACHYON)}
 
 
-def slowdown(how, what):
-    """Ours beside each peer, at both rates, with the control."""
+def each(peers, goal=NONE, **others):
+    """{peer: its goal}"""
+    return {peer: others.get(peer, goal) for peer in peers}
+
+
+def cost_rows(peers, version=None):
+    """What a sample costs."""
+    goals = {"austin3": fraction(5), "austin4": fraction(3), "pyspy": fraction(50), TACHYON: fraction(3)}
+    deep = dict(goals, austin3=fraction(14), pyspy=fraction(130))
+    return (sampling("CPU per sample, depth 10", "cost", "cpu10", each(peers, **goals), version)
+            + sampling("CPU per sample, depth 50", "cost", "cpu50", each(peers, **deep), version, most=30e3 if version == OLDER_VERSION else None))
+
+
+def rate_rows(peers, version=None):
+    """How many samples it can take, and of how many threads."""
+    return (sampling("most samples, depth 10", "cost", "rate10", each(peers, austin4=("≥ 150 k/s, ≥ 2.5×", {"least": 150e3, "at_least": 2.5})), version, unit="/s")
+            + sampling("most samples, depth 50", "cost", "rate50", each(peers, austin4=("≥ 90 k/s, ≥ 2.5×", {"least": 90e3, "at_least": 2.5})), version, unit="/s")
+            + sampling("33 threads, CPU per round", "cost", "cpu33", each(peers, pyspy=fraction(100)), version))
+
+
+def truth_rows(peers, version=None):
+    """What never was, and what is missing."""
+    wrong, lost = ("≤ 0.01 %", {"most": 0.01}), ("≤ 0.5 %", {"most": 0.5})
+    return (sampling("impossible stacks, 1 kHz", "truth", "wrong", each(peers + ("pyspynb",), wrong), version, unit="%")
+            + sampling("lost or cut stacks, 1 kHz", "truth", "lost", each(peers, lost), version, unit="%"))
+
+
+def slowdown_rows(peers, inside=(), version=None):
+    """Ours beside each peer, at both rates, with the control; and what takes the place of wall time where the sampler is on
+    the program's own CPU."""
     rows = []
-    for rate, words, most in RATES:
-        goal = ("≤ %g %%" % most, {"most": most})
-        rows += sampling("slow-down of call-heavy code, %s, %s" % (words, how), "slowdown", "%s%d" % (what, rate),
-                         {peer: goal for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)},
-                         unit="%", control="control-" + what)
+    for how, what in (("CPU time", "slow"), ("wall time", "slowwall")):
+        for rate, words, most in RATES:
+            rows += sampling("slow-down of call-heavy code, %s, %s" % (words, how), "slowdown", "%s%d" % (what, rate),
+                             each(peers + inside, ("≤ %g %%" % most, {"most": most})), version, unit="%", control="control-" + what)
+    for rate, words, _ in RATES:
+        rows += sampling("own share of a core beside call-heavy code, %s" % words, "slowdown", "slowshare%d" % rate,
+                         each([peer for peer in peers if peer != "pyspy"]), version, unit="%", has_ratio=True)
     return rows
+
+
+def own_rows(peers, version=None):
+    """What a sampler takes for itself."""
+    return (sampling("own share of a core, 100 Hz", "own", "own100", each(peers), version, unit="%", has_ratio=True)
+            + sampling("own share of a core, 1 kHz", "own", "own1000", each(peers), version, unit="%", has_ratio=True)
+            + sampling("own share of a core, 200 Hz, --native", "own", "native", each(("pyspy",)), version, unit="%", has_ratio=True)
+            + sampling("dump, exec to end, wall", "own", "dump", each(peers, pyspy=("≤ 3 ms", {"most": 3e6})), version))
 
 
 def free_slowdown(how, what):
@@ -88,50 +125,27 @@ def known_slowdown():
                 at_least=0.7, at_most=1.4, has_ratio=True, control="control-slowwall")]
 
 
-def shares():
-    """What takes the place of wall time where the sampler is on the program's own CPU."""
-    return [row for rate, words, _ in RATES
-            for row in sampling("own share of a core beside call-heavy code, %s" % words, "slowdown", "slowshare%d" % rate,
-                                {peer: NONE for peer in ("austin3", "austin4", TACHYON)}, unit="%", has_ratio=True)]
-
-
 def torch_slowdown(how, what):
     """Of a program that is mostly native threads."""
-    peers = {peer: ("≤ 2 %", {"most": 2}) for peer in ("austin3", "austin4", "pyspy")}
-    return sampling("slow-down of torch with 32 threads, 200 Hz, " + how, "slowdown_torch", what, peers, unit="%", control="control-" + what)
+    return sampling("slow-down of torch with 32 threads, 200 Hz, " + how, "slowdown_torch", what, each(PEERS, ("≤ 2 %", {"most": 2})), unit="%",
+                    control="control-" + what)
+
+
+def newer_rows():
+    """All that is measured of 3.11, of the interpreters that came after it and of what reads them."""
+    return [row for version, peers in NEWER_PEERS.items() for rows in (cost_rows, rate_rows, truth_rows, slowdown_rows, own_rows)
+            for row in rows(peers, version=version)]
 
 
 SAMPLING = (
-    sampling("CPU per sample, depth 10", "cost", "cpu10",
-             {"austin3": fraction(5), "austin4": fraction(3), "pyspy": fraction(50), TACHYON: fraction(3)})
-    + sampling("CPU per sample, depth 50", "cost", "cpu50",
-               {"austin3": fraction(14), "austin4": fraction(3), "pyspy": fraction(130), TACHYON: fraction(3)})
-    + sampling("most samples, depth 10", "cost", "rate10",
-               {"austin3": NONE, "austin4": ("≥ 150 k/s, ≥ 2.5×", {"least": 150e3, "at_least": 2.5}), "pyspy": NONE, TACHYON: NONE}, unit="/s")
-    + sampling("most samples, depth 50", "cost", "rate50",
-               {"austin3": NONE, "austin4": ("≥ 90 k/s, ≥ 2.5×", {"least": 90e3, "at_least": 2.5}), "pyspy": NONE, TACHYON: NONE}, unit="/s")
-    + sampling("33 threads, CPU per round", "cost", "cpu33", {"austin3": NONE, "austin4": NONE, "pyspy": fraction(100), TACHYON: NONE})
-    + sampling("CPU per sample of CPython 3.9, depth 10", "older", "cpu10",
-               {"austin3": fraction(5), "austin4": fraction(3), "pyspy": fraction(50)})
-    + sampling("CPU per sample of CPython 3.9, depth 50", "older", "cpu50",
-               {"austin3": fraction(14), "austin4": fraction(3), "pyspy": fraction(130)}, most=30e3)
-    + sampling("impossible stacks, 1 kHz", "truth", "wrong",
-               {peer: ("≤ 0.01 %", {"most": 0.01}) for peer in ("austin3", "austin4", "pyspy", "pyspynb", TACHYON)}, unit="%")
-    + sampling("lost or cut stacks, 1 kHz", "truth", "lost",
-               {peer: ("≤ 0.5 %", {"most": 0.5}) for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%")
-    + slowdown("CPU time", "slow") + slowdown("wall time", "slowwall") + shares() + known_slowdown()
+    cost_rows(PEERS) + rate_rows(PEERS) + cost_rows(PEERS, OLDER_VERSION) + truth_rows(PEERS)
+    + slowdown_rows(PEERS, ("pyinstrument", "scalene")) + known_slowdown()
     + free_slowdown("CPU time", "slow") + free_slowdown("wall time", "slowwall")
     + torch_slowdown("CPU time", "torch") + torch_slowdown("wall time", "torchwall")
-    + sampling("own share of a core, 100 Hz", "own", "own100",
-               {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
-    + sampling("own share of a core, 1 kHz", "own", "own1000",
-               {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
-    + sampling("own share of a core, 200 Hz, --native", "own", "native", {"pyspy": NONE}, unit="%", has_ratio=True)
-    + sampling("dump, exec to end, wall", "own", "dump",
-               {"austin3": NONE, "austin4": NONE, "pyspy": ("≤ 3 ms", {"most": 3e6}), TACHYON: NONE})
+    + own_rows(PEERS) + newer_rows()
 )
 
-CALLS_VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+CALLS_VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 # What is measured, ours, the peer, and the most that ours ÷ peer may be on 3.8 to 3.10, on 3.11, and from 3.12 on.
 CALLS_GOALS = [
     ("Python functions", "ours", "cprofile", (0.17, 0.20, 0.36)),
@@ -155,7 +169,7 @@ def calls_rows():
     return rows
 
 
-SIGNATURES_VERSIONS = ("3.8", "3.11", "3.13")
+SIGNATURES_VERSIONS = ("3.8", "3.11", "3.13", "3.14", "3.15")
 
 
 def signatures_rows():

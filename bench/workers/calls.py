@@ -67,7 +67,8 @@ def timeline():
 def cprofile(builtins):
     def traced(program):
         profile = cProfile.Profile(builtins=builtins)
-        return second_run(profile.enable, program, profile.disable)
+        # From 3.14 on enable() forgets what the constructor was told.
+        return second_run(lambda: profile.enable(builtins=builtins), program, profile.disable)
     return traced
 
 
@@ -175,7 +176,7 @@ def true_times():
 
 
 def said_times(profile):
-    profile.enable()
+    profile.enable(builtins=False)                      # from 3.14 on cProfile forgets what the constructor was told
     for job in JOBS:
         job()
     profile.disable()
@@ -202,7 +203,7 @@ def main():
     versions = {"yappi": version_of("yappi"), "viztracer": version_of("viztracer")}
     python = "%d.%d.%d" % sys.version_info[:3]
     versions.update(cprofile="cProfile(builtins=False) of " + python, cprofilec="cProfile of " + python,
-                    cprofilebias="cProfile of " + python, yappicpu=versions["yappi"] and versions["yappi"] + ", its default clock")
+                    cprofilebias="cProfile of " + python, ours="sonde, all in the tree", oursc="sonde, all in the tree", yappicpu=versions["yappi"] and versions["yappi"] + ", its default clock")
     gc.disable()
     rows = measure(tools(versions), n_rounds)
     rows.update(bias(10 * n_rounds))

@@ -48,6 +48,6 @@ def version_of(module):
         return None
 
 
-def tell(rows, versions):
-    """The last line counts: who takes long may tell after each round what it has."""
-    print(json.dumps({"rows": rows, "versions": versions}), flush=True)
+def tell(rows, versions, refused=None):
+    """The last line counts: who takes long may tell after each round what it has.  refused: {peer: why, in its own words}"""
+    print(json.dumps({"rows": rows, "versions": versions, "refused": refused or {}}), flush=True)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Sampling profilers as command lines: how each is told to watch a process, and what it says at the end.
 
-`present()` gives those that are here; each runs as its documents say, with its defaults but for
+`present(python)` gives those that are here, to watch targets of that interpreter; each runs as its documents say, with its defaults but for
 the rate and the output.  They differ in what they call a sample only by name: one stack of one
 thread.  Each writes the format that is cheapest for it: ours its capture, py-spy and Tachyon
 collapsed stacks, Austin its own file.
 """
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 VENVS = os.environ.get("BENCH_VENVS", "")
 SONDE = os.environ.get("BENCH_SONDE", "sonde")
 FASTEST = 1000000                       # a rate nobody reaches
+TACHYON_VERSION = "3.15"                # the first CPython that has it; it watches no other
+TACHYON_IS_ASKED_ABOUT = ("3.14", "3.15")
 
 
 def output_of(command):
@@ -37,6 +38,7 @@ class Sampler:
     has_native = False                  # can show C functions, too
     counts_rounds = False               # what it counts is rounds, each a look at every thread
     ends_by_signal = False              # must be interrupted, because its --duration counts samples, not seconds
+    why = None                          # in its own words, when it gave nothing
 
     def __init__(self, name, python, command):
         self.name, self.python, self.command = name, python, command
@@ -50,6 +52,10 @@ class Sampler:
     def refused(self, text):
         """True when what it said at the end means that it measured nothing."""
         return self.n_samples(text) == 0
+
+    def reason(self, text):
+        """Its own words for that."""
+        return (text.strip().splitlines() or [""])[-1]
 
 
 class Sonde(Sampler):
@@ -119,6 +125,11 @@ class Austin(Sampler):
     def stacks(self, out, folder):
         return collapsed_stacks(out, r"^(.*):([^:]*):(\d+)$", (2, 3), by_count=False)
 
+    def reason(self, text):
+        """The first sentence below its banner, without the picture in front of it."""
+        below = [" ".join(part.split()) for part in plain(text).split("\n\n") if "|_|" not in part]
+        return re.sub(r"^\W+", "", re.split(r"(?<=\.) ", (below or [""])[0])[0])
+
     def dump(self, pid):
         return self.command + ["-w", str(pid)]
 
@@ -137,11 +148,8 @@ class Tachyon(Sampler):
     settle_s = 1                        # Python itself starts first
     counts_rounds = True
 
-    def __init__(self, name, python):
-        super().__init__(name, python, python + ["-m", "profiling.sampling"])
-
     def find_version(self):
-        said = output_of(self.python + ["-c", "import profiling.sampling, platform; print(platform.python_version())"])
+        said = output_of(self.command[:1] + ["-c", "import profiling.sampling, platform; print(platform.python_version())"])
         return said and "%s %s" % (self.title, said.strip())
 
     def record(self, pid, rate, seconds, out, all_threads=False):
@@ -189,33 +197,31 @@ def through(folder, program):
     return [os.path.join(libraries, "ld-linux-x86-64.so.2"), "--library-path", libraries, program]
 
 
-def newest_python():
-    """A CPython that has Tachyon: one that is installed, or Debian's."""
-    for minor in range(20, 14, -1):
-        own = shutil.which("python3.%d" % minor)
-        if own:
-            return [own]
-    debian = os.path.join(VENVS, "debian-sid")
-    return ["env", "PYTHONHOME=" + os.path.join(debian, "usr")] + through(debian, os.path.join(debian, "usr", "bin", "python3.15"))
+def python_of(version):
+    """An interpreter of the environments."""
+    return os.path.join(VENVS, version + "-calls", "bin", "python")
 
 
-def present():
-    """Every sampler that answers, ours first."""
-    here, tools = [sys.executable], os.path.join(VENVS, "3.11-samplers", "bin")
+def present(python=sys.executable):
+    """Every sampler that answers, ours first, to watch targets of that interpreter."""
+    tools = os.path.join(VENVS, "3.11-samplers", "bin")
     austin4 = through(os.path.join(VENVS, "debian-trixie"), os.path.join(VENVS, "3.11-austin4", "bin", "austin"))
-    newest = newest_python()
     every = [
-        Sonde("ours", here, [SONDE]),
-        PySpy("pyspy", here, [os.path.join(tools, "py-spy")]),
-        PySpyNonblocking("pyspynb", here, [os.path.join(tools, "py-spy")]),
-        Austin("austin3", here, [os.path.join(tools, "austin")]),
-        Austin4("austin4", here, austin4),
-        Sonde("oursnew", newest, [SONDE]),
-        Tachyon("tachyon", newest),
+        Sonde("ours", [python], [SONDE]),
+        PySpy("pyspy", [python], [os.path.join(tools, "py-spy")]),
+        PySpyNonblocking("pyspynb", [python], [os.path.join(tools, "py-spy")]),
+        Austin("austin3", [python], [os.path.join(tools, "austin")]),
+        Austin4("austin4", [python], austin4),
     ]
-    with_newest = bool(every[-1].version)
-    return [s for s in every if s.version and (with_newest or s.name != "oursnew")]
+    if python in map(python_of, TACHYON_IS_ASKED_ABOUT):
+        every.append(Tachyon("tachyon", [python], [python_of(TACHYON_VERSION), "-m", "profiling.sampling"]))
+    return [s for s in every if s.version]
 
 
 def versions(samplers):
     return {s.name: s.version for s in samplers}
+
+
+def refused(samplers):
+    """{name: why, in its own words} of those that gave nothing at least once."""
+    return {s.name: s.why for s in samplers if s.why}

@@ -2,9 +2,9 @@
 """How much of a core a sampler itself uses at 100 Hz, at 1 kHz, and with C functions at 200 Hz, in per
 cent; and what `dump` takes.
 
-    sampling_own.py ROUNDS
+    sampling_own.py ROUNDS [PYTHON]
 
-The stack has 10 functions.  Its own CPU time is read from outside between two moments of its life,
+The stack has 10 functions, of another Python where one is given.  Its own CPU time is read from outside between two moments of its life,
 so that starting and ending are not in it.  `dump` is the time from exec to its end, the stack being
 printed: wall time, the least of several calls, because starting a process on a busy machine is
 mostly waiting.
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from rounds import tell
-from samplers import present, versions
+from samplers import present, refused, versions
 from watch import Target, Watch, complain, rounds_of
 
 WINDOW_S = 1.0
@@ -52,7 +52,7 @@ def dump_ns(sampler, pid):
 
 def main():
     n_rounds, rows = int(sys.argv[1]), {}
-    samplers = [s for s in present() if s.name != "pyspynb"]
+    samplers = [s for s in present(*sys.argv[2:]) if s.name != "pyspynb"]
 
     def add(name, value):
         if value is not None:
@@ -66,7 +66,7 @@ def main():
                 if sampler.has_native:
                     add(sampler.name + "-native", own_share(sampler, target.pid, 200, folder, native=True))
                 add(sampler.name + "-dump", dump_ns(sampler, target.pid))
-    tell(rows, versions(samplers))
+    tell(rows, versions(samplers), refused(samplers))
 
 
 main()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """By how much a program that calls all the time gets slower while it is sampled, in per cent.
 
-    sampling_slowdown.py ROUNDS [free]
+    sampling_slowdown.py ROUNDS [free | PYTHON]
 
 How that is measured: slower.py.  Profilers that live inside a program get a program of their own,
 beside a plain one.  Ours and the controls are measured in every round, the peers, of which less is to
 be known, in the first ones.  With "free" the program is not bound to a CPU, and only ours and the
-controls are measured.
+controls are measured.  With another Python the program is run by that one, and nobody is inside.
 """
 import os
 import re
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from rounds import tell
-from samplers import VENVS, output_of, present, versions
+from samplers import VENVS, output_of, present, refused, versions
 from slower import FEW, FEW_PAIRS, LONG_S, PAIRS, Journal, Known, Nobody, add, come_and_go, in_turn, slower, window
 from watch import CPUS, Target
 
@@ -67,22 +67,20 @@ def measure(sampler, target, journal, folder, rows):
 
 
 def round_of_attached(samplers, turn, folder, rows, is_free):
-    """Every sampler beside a program of the Python that it watches; the controls beside the first."""
-    for first in [s for s in samplers if s.name in ("ours", "oursnew")]:
-        mine = [s for s in samplers if s.python == first.python and (s.name == "ours" or turn < FEW)]
-        if first.name == "ours":
-            mine += [Nobody()] if is_free else [Nobody(), Known()]
-        for n in range(len(mine)):
-            journal = Journal(folder)
-            with Target(first.python, "calls.py", 600, journal.path, cpu=None if is_free else CPUS[-1]) as target:
-                measure(mine[(n + turn) % len(mine)], target, journal, folder, rows)
+    """Every sampler, and the controls, beside a program of their own."""
+    mine = [s for s in samplers if s.name == "ours" or turn < FEW] + ([Nobody()] if is_free else [Nobody(), Known()])
+    for n in range(len(mine)):
+        journal = Journal(folder)
+        with Target(samplers[0].python, "calls.py", 600, journal.path, cpu=None if is_free else CPUS[-1]) as target:
+            measure(mine[(n + turn) % len(mine)], target, journal, folder, rows)
 
 
 def main():
     n_rounds, is_free, rows = int(sys.argv[1]), "free" in sys.argv[2:], {}
-    samplers = [s for s in present() if (s.name == "ours" if is_free else s.name != "pyspynb")]
+    another = [] if is_free else sys.argv[2:]
+    samplers = [s for s in present(*another) if (s.name == "ours" if is_free else s.name != "pyspynb")]
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as folder:
-        inner = {} if is_free else in_process_peers(folder)
+        inner = {} if is_free or another else in_process_peers(folder)
         for turn in range(n_rounds):
             round_of_attached(samplers, turn, folder, rows, is_free)
             for name, (_, commands) in inner.items() if turn < FEW else ():
@@ -90,7 +88,7 @@ def main():
                     add(rows, name, "slow%%s%d" % rate, inside(command, folder))
             said = versions(samplers)
             said.update({name: version for name, (version, _) in inner.items()}, control="nobody", known="what it really was")
-            tell(rows, said)
+            tell(rows, said, refused(samplers))
 
 
 main()

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from rounds import tell
-from samplers import VENVS, output_of, present, versions
+from samplers import VENVS, output_of, present, refused, versions
 from slower import FEW, FEW_PAIRS, PAIRS, Journal, Nobody, add, come_and_go, in_turn
 from watch import Target
 
@@ -44,7 +44,7 @@ def main():
                 # Threads that spin while they wait for work would take the CPUs from each other, sampled or not.
                 with Target([PYTHON], "torch_steps.py", N_THREADS, journal.path, cpu=None, OMP_WAIT_POLICY="PASSIVE") as target:
                     add(rows, sampler.name, "torch%s", measured(sampler, target, journal, folder))
-            tell(rows, dict(versions(samplers), control="nobody", torch="torch " + version))
+            tell(rows, dict(versions(samplers), control="nobody", torch="torch " + version), refused(samplers))
 
 
 main()

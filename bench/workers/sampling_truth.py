@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """How many stacks a sampler reports that never were, in per cent, of a program that calls all the time.
 
-    sampling_truth.py ROUNDS
+    sampling_truth.py ROUNDS [PYTHON]
 
 tests/targets/call_tree.py has functions of which each is called by one other alone, from one known
-line.  At 1 kHz, each sampler in its default mode (py-spy also with --nonblocking).
+line.  At 1 kHz, each sampler in its default mode (py-spy also with --nonblocking).  With another Python: of
+the tree run by that one.
 """
 import importlib.util
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 
 from rounds import tell
-from samplers import present, versions
+from samplers import present, refused, versions
 from watch import SRC, Target, complain, rounds_of, watch
 
 CALL_TREE = os.path.join(SRC, "tests", "targets", "call_tree.py")
@@ -78,9 +79,10 @@ def measure(samplers, n_rounds, folder):
 
 
 def main():
-    samplers = present()
+    samplers = present(*sys.argv[2:])
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as folder:
-        tell(measure(samplers, int(sys.argv[1]), folder), versions(samplers))
+        rows = measure(samplers, int(sys.argv[1]), folder)
+    tell(rows, versions(samplers), refused(samplers))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,9 @@ class Nobody:
     def refused(self, text):
         return False
 
+    def reason(self, text):
+        return text.strip()
+
     def record(self, pid, rate, seconds, out):
         return ["sleep", str(seconds)]
 

@@ -26,6 +26,7 @@ def on_cpu(cpu):
     """For preexec_fn: on that CPU, or on all; and nothing of a worker that is cut short runs on."""
     def before_exec():
         LIBC.prctl(1, signal.SIGKILL)               # PR_SET_PDEATHSIG
+        signal.signal(signal.SIGINT, signal.SIG_DFL)    # which jobs in a shell's background ignore
         if cpu is not None:
             os.sched_setaffinity(0, {cpu})
     return before_exec
@@ -100,4 +101,5 @@ def rounds_of(samplers, n_rounds):
 
 
 def complain(sampler, what, text):
+    sampler.why = sampler.reason(text) or "it said nothing"
     print("bench: %s gave no %s: %s" % (sampler.version, what, " | ".join(text.strip().splitlines()[-2:])[:200]), file=sys.stderr)
