@@ -22,6 +22,7 @@ enum sd_holds {
     SD_HOLDS_READINGS = 1 << 4, /* memory, CPU time, ... over time */
     SD_HOLDS_MODEL = 1 << 5,    /* layers and operators of a model */
     SD_HOLDS_SECTIONS = 1 << 6, /* named regions that the program opened */
+    SD_HOLDS_TIMELINE = 1 << 7, /* when each call began and ended */
 };
 
 /* What is written.  All of it is borrowed for the call. */

@@ -49,7 +49,8 @@ unsigned sd_profile_holds(const struct sd_profile *p)
     for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
         holds |= sd_profile_has(p, e) ? holds_of(e) : 0;
     return holds | (p->n_series > 0 ? SD_HOLDS_READINGS : 0) |
-           (p->n_spans > 0 ? SD_HOLDS_SECTIONS : 0);
+           (p->n_spans > 0 ? SD_HOLDS_SECTIONS : 0) |
+           (p->n_timeline_calls > 0 ? SD_HOLDS_TIMELINE : 0);
 }
 
 unsigned sd_collector_holds(const char *name)

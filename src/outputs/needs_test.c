@@ -109,3 +109,13 @@ TEST(a_suffix_of_several_outputs_is_refused_when_none_of_them_fits)
     CHECK(sd_output_needs("x.trace.json") == sd_output_named("chrometrace")->needs);
     CHECK(sd_output_needs("x.nonsense") == 0);
 }
+
+TEST(a_timeline_without_totals_can_be_a_trace_and_nothing_with_stacks)
+{
+    const struct sd_profile p = { .n_timeline_calls = 1 };
+    const struct sd_output *out;
+
+    CHECK(sd_profile_holds(&p) == (SD_HOLDS_EVENTS | SD_HOLDS_TIMELINE));
+    CHECK(find("x.trace.json", NULL, false, &p, &out) == 0);
+    CHECK(find("x.collapsed", NULL, false, &p, &out) == SD_EABSENT);
+}
