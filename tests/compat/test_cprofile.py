@@ -101,7 +101,7 @@ def fast():
 
 
 def both():
-    for _ in range(60):
+    for _ in range(240):
         slow()
         fast()
 
@@ -111,7 +111,10 @@ both()
 
 
 def test_own_and_total_times_of_known_work(folder):
-    """Three times the work, in turn, so that what a host takes from a shared machine falls on both; the median of five runs is judged, 0.7 to 1.5 of it is allowed."""
+    """Three times the work, in turn, so that what others take of the CPU falls on both; the median of five runs is judged, 0.7 to 1.5 of it is allowed.
+
+    With 60 turns a run the median of five was once 1.98, beside a compiler.
+    """
     write(folder, "turns.py", IN_TURN)
     found = sorted((times_of_known_work(folder) for _ in range(5)))
     between(found[2], 3 * 0.7, 3 * 1.5, "slow to fast, of %s" % found)
@@ -122,7 +125,7 @@ def times_of_known_work(folder):
     out = run([PYTHON, "-m", "cProfile", "-s", "tottime", "turns.py"], cwd=folder, env=alias_env()).out
     rows = {name: (int(calls), float(own), float(total)) for calls, own, total, name in
             re.findall(r"^ +(\d+) +([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+ turns\.py:\d+\((slow|fast|both)\)", out, re.M)}
-    equal({name: row[0] for name, row in rows.items()}, {"slow": 60, "fast": 60, "both": 1})
+    equal({name: row[0] for name, row in rows.items()}, {"slow": 240, "fast": 240, "both": 1})
     equal([rows[name][1] == rows[name][2] for name in ("slow", "fast")], [True, True], "what calls nothing has its own time alone")
     between(rows["both"][1] / rows["both"][2], 0, 0.1, "both() itself")
     between((rows["slow"][2] + rows["fast"][2]) / rows["both"][2], 0.9, 1.01, "what both() calls")
