@@ -250,8 +250,8 @@ static int find_column(const struct sd_view_table *t, const char *key, size_t *c
         }
     for (size_t i = 0; i < t->n_columns; i++)
         sd_buf_printf(&known, "%s%s", i ? ", " : "", t->columns[i].name);
-    rc = sd_fail(SD_EUSAGE, "there is no column '%s' in %s; there are %s", key, t->name,
-                 sd_buf_string(&known));
+    rc = sd_fail(SD_EUSAGE, "there is no column \"%s\" in %s; its columns are %s", key,
+                 t->name, sd_buf_string(&known));
     sd_buf_release(&known);
     return rc;
 }

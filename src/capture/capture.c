@@ -304,7 +304,8 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
     if (counts)
         *counts = (struct sd_capture_counts){ 0 };
     if (!is_owner(c))
-        return sd_fail(SD_EUSAGE, "a forked child cannot finish its parent's capture");
+        return sd_fail(SD_EUSAGE, "a forked child cannot finish its parent's capture; "
+                                  "finish it in the parent");
     sd_seal_stop(c);
     seal_all(c);
     wait_for_stragglers(c);

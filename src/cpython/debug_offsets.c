@@ -247,8 +247,8 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
     sd_version_text(text, version, sd_cursor_u64(&flag));
     if (!is_known)
         return sd_fail(SD_EFORMAT,
-                       "CPython %s is not known to this sonde, which reads %s", text,
-                       sd_layout_supported());
+                       "this version of sonde cannot read CPython %s; it reads %s",
+                       text, sd_layout_supported());
     return sd_fail(
         SD_EFORMAT,
         "the debug offsets of this CPython %s are not those that its version "

@@ -262,8 +262,9 @@ static int skip_objects(struct sd_marshal *r, unsigned depth, size_t n)
 static int count_name(struct sd_marshal *r, size_t n)
 {
     if (n > r->names_left)
-        return sd_fail(SD_EFORMAT, "the pstats data give code the same long names over "
-                                   "and over, which no profiler writes");
+        return sd_fail(SD_EFORMAT,
+                       "the pstats data repeat very long names of functions too often; "
+                       "no profiler writes such a file");
     r->names_left -= n;
     return 0;
 }

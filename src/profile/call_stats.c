@@ -218,8 +218,8 @@ static int count_edge(struct sd_call_stats *s, sd_function_id callee,
         return add_edge(s, callee, edge);
     if (s->edges[at].is_plain != edge->is_plain)
         return sd_fail(SD_EUSAGE,
-                       "files from Python's profile and from cProfile cannot be added "
-                       "up: profile stores only call counts for each caller");
+                       "files of the modules profile and cProfile cannot be added up: "
+                       "profile stores only call counts for each caller");
     return add_numbers(&s->edges[at].n, &edge->n);
 }
 

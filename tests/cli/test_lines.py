@@ -326,8 +326,8 @@ def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
     for words, said in ((["--only", ""], "--only needs names"), (["--unit", "x"], "--unit takes a number of seconds"),
                         (["--then", "dump"], "--then needs a limit"), (["--debug-above", "100"], "write 100MiB"),
                         (["--most", "3"], "--most needs a capture"), (["--hot", "x", "--most", "0"], "must be at least 1"),
-                        (["--debug-above", "1GiB", "--then", "nothing"], "--then takes dump, or exec and a command"),
-                        (["--debug-above", "1GiB", "--then", "exec  "], "--then takes dump, or exec and a command"),
+                        (["--debug-above", "1GiB", "--then", "nothing"], '--then takes "dump" or "exec COMMAND"'),
+                        (["--debug-above", "1GiB", "--then", "exec  "], '--then takes "dump" or "exec COMMAND"'),
                         (["--memory", "--summarize"], "--summarize cannot be combined with --memory"),
                         (["-n", "5"], "-n needs --hottest")):
         status, out, err = lines(folder, "print('started')\n", *words)

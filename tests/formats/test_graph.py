@@ -278,7 +278,7 @@ def test_what_cannot_be_is_said_in_one_sentence(folder):
                         (["--graph", "--from", "2s"], "--from needs a capture"),
                         (["--graph", "--cpu"], "--cpu needs a capture"),
                         (["--graph", "--no-signatures"], "--no-signatures needs a capture"),
-                        (["--graph", "-p", "/nowhere"], "no function is in a file that begins with /nowhere"),
+                        (["--graph", "-p", "/nowhere"], "no function is in a file whose path begins with /nowhere"),
                         (["--graph", "--scaling"], "--scaling has no effect on a call graph"),
                         (["--graph", "-n", "5"], "--rows has no effect on a call graph"),
                         (["--graph", hostile(folder)], "report them separately")):

@@ -33,8 +33,9 @@ static int check_paths(const struct sd_view_graph *g, const char *const *paths)
         if (is_below(&g->nodes[i], paths))
             return 0;
     return paths && *paths
-               ? sd_fail(SD_EUSAGE, "no function is in a file that begins with %s%s",
-                         *paths, paths[1] ? ", or with the others" : "")
+               ? sd_fail(SD_EUSAGE,
+                         "no function is in a file whose path begins with %s%s", *paths,
+                         paths[1] ? ", or with the others" : "")
                : 0;
 }
 

@@ -193,7 +193,8 @@ static int run(const struct sd_command *c)
     int rc = 0;
 
     if (c->n_words > 1)
-        return sd_say_failure(sd_fail(SD_EUSAGE, "man prints one page at a time"));
+        return sd_say_failure(sd_fail(
+            SD_EUSAGE, "man prints one page at a time; for example: sonde man report"));
     if (!dir && c->n_words)
         rc = sd_verb_find(c->words[0], &verb);
     if (rc < 0 && sd_path_is_dir(c->words[0])) {

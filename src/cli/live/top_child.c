@@ -89,7 +89,7 @@ static void show_output(int fd)
     ssize_t got;
 
     if (at > 0)
-        sd_say("the last %d KiB of what the program wrote:", SHOWN_BYTES >> 10);
+        sd_say("the last %d KiB of the program's output:", SHOWN_BYTES >> 10);
     while ((got = pread(fd, room, sizeof room, at)) > 0) {
         ssize_t done = write(STDERR_FILENO, room, (size_t)got);
 

@@ -173,7 +173,7 @@ static int read_bytes(const char *path, struct sd_model *m, bool *is_one)
 static int no_model(const struct sd_profile *p, const char *path)
 {
     if (p->complaint)
-        return sd_fail(SD_EFORMAT, "%s: %s; no model is left in it", path,
+        return sd_fail(SD_EFORMAT, "%s: %s; what is left of it holds no model", path,
                        p->complaint);
     return sd_fail(SD_EABSENT,
                    "%s holds no model; write one with: sonde model ... -o x.sonde",

@@ -119,7 +119,8 @@ static int choose_growth(const struct sd_option_value *v, enum sd_report_form *f
                        metric);
     if (v[SD_REPORT_FLAME].number || v[SD_REPORT_PLOT].number)
         return sd_fail(SD_EUSAGE,
-                       "--scaling has a picture of its own: --scaling -o growth.svg");
+                       "--scaling cannot be combined with --flame or --plot; it draws "
+                       "a plot of its own: --scaling -o growth.svg");
     if (!v[SD_REPORT_SIGNATURES].number)
         return sd_fail(SD_EUSAGE,
                        "--scaling needs signatures; drop --no-signatures or --scaling");

@@ -169,8 +169,8 @@ static void say_missed(const struct sd_sample_counts *n)
 {
     char missed[SD_TEXT_MAX], all[SD_TEXT_MAX];
 
-    sd_say("%s of %s rounds %s missed: other programs had the CPUs when they were "
-           "due, or a round took too long; a lower rate or fewer other programs help",
+    sd_say("%s of %s sampling rounds %s missed, because other programs kept the CPUs "
+           "busy or a round took too long; use a lower rate, or stop other programs",
            sd_text_count(missed, (int64_t)n->missed),
            sd_text_count(all, (int64_t)(n->missed + n->rounds)),
            n->missed == 1 ? "was" : "were");

@@ -97,9 +97,8 @@ static int check(const struct sd_option_value *values)
     if (values[SD_CALLS_OPT_SCALING].number && values[SD_CALLS_OPT_SIGNATURES].text &&
         *values[SD_CALLS_OPT_SIGNATURES].text &&
         strcmp(values[SD_CALLS_OPT_SIGNATURES].text, details[2]) != 0)
-        return sd_fail(
-            SD_EUSAGE,
-            "--scaling needs sizes; drop --signatures, or use --signatures=sizes");
+        return sd_fail(SD_EUSAGE, "--scaling needs --signatures=sizes, which it "
+                                  "chooses by itself; drop --signatures");
     if ((values[SD_CALLS_OPT_SIGNATURES].text || values[SD_CALLS_OPT_SCALING].number) &&
         values[SD_CALLS_OPT_BOUNDED].number)
         return sd_fail(SD_EUSAGE,

@@ -66,7 +66,7 @@ static int check_limit(const struct sd_option_value *values)
         return sd_fail(SD_EUSAGE, "--then needs a limit: --debug-above 100MiB");
     if (then->text && !is_deed(then->text))
         return sd_fail(SD_EUSAGE,
-                       "--then takes dump, or exec and a command, not \"%s\"",
+                       "--then takes \"dump\" or \"exec COMMAND\", not \"%s\"",
                        then->text);
     if (above->is_given && above->number == 0)
         return sd_fail(SD_EUSAGE, "--debug-above needs a size, such as 100MiB");

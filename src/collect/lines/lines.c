@@ -161,8 +161,8 @@ static int make_ready(void)
         return take_interpreter();
     sd_session_watch_forks();
     if (pthread_key_create(&lines.at_end, at_thread_end) != 0)
-        return sd_fail(SD_ELACKS,
-                       "the program has no key for thread-local storage left");
+        return sd_fail(SD_ELACKS, "the program has used up its keys of thread-local "
+                                  "storage (pthread_key_create), and Sonde needs one");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     lines.clock = sd_ticks_kind();
     lines.first = sd_ticks_pair(lines.clock);

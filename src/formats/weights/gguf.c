@@ -283,7 +283,7 @@ static int read_tensor(struct reading *r)
     bytes = sd_dtype_bytes((uint8_t)dtype,
                            sd_dims_elements((struct sd_dims){ dims, n_dims }));
     if (n > 0 && memchr(text, 0, n))
-        return damaged(r, "a tensor whose name has a zero in it");
+        return damaged(r, "a tensor whose name contains a NUL byte");
     rc = place_tensor(r, offset, (uint64_t)bytes);
     if (rc == 0 && dtype == SD_DTYPE_UNKNOWN)
         rc = note_unknown(r, type, text, n);

@@ -413,10 +413,11 @@ static int unknown_family(const struct sd_hf_config *c)
         sd_buf_printf(&known, "%s%s", i ? ", " : "", families[i].name);
     rc = known.bad ? sd_no_memory()
          : c->family[0]
-             ? sd_fail(SD_EABSENT,
-                       "the family %s of this configuration is not known; these are: "
-                       "%s.  With the weights beside it any model can be read",
-                       c->family, sd_buf_string(&known))
+             ? sd_fail(
+                   SD_EABSENT,
+                   "the family %s of this configuration is not known; known families "
+                   "are %s. Any model can be read whose weights are in the same folder",
+                   c->family, sd_buf_string(&known))
              : sd_fail(SD_EFORMAT,
                        "this is not a configuration of a model: it has no model_type");
     sd_buf_release(&known);

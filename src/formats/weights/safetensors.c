@@ -159,7 +159,7 @@ static int read_tensor(struct reading *r)
     /* It would be shown, and known, by what stands before it. */
     if (r->json.n > 0 && memchr(r->json.text, 0, r->json.n))
         return sd_fail(SD_EFORMAT, "this safetensors file is damaged: the name of a "
-                                   "tensor has a zero in it");
+                                   "tensor contains a NUL byte");
     rc = sd_model_string(r->to->into, r->json.text, r->json.n, &e.name);
     if (rc < 0)
         return rc;

@@ -286,8 +286,8 @@ static int try_all(struct sd_runtime *rt, const struct sd_remote *r)
     }
     return sd_fail(
         SD_EFORMAT,
-        "process %d holds a CPython, but its version cannot be found out; give "
-        "it with --python-version",
+        "process %d runs CPython, but its version cannot be determined; give "
+        "it, for example: --python-version 3.11",
         (int)r->pid);
 }
 
