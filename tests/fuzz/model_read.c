@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/model/model_costs.h"
+#include "analyse/model/model_fit.h"
 #include "base/error.h"
 #include "profile/model/model.h"
 
