@@ -229,7 +229,7 @@ def _check_count(count, backward):
     if not isinstance(count, str) or count not in count_modes():
         raise ValueError("count={0!r} is none of {1}".format(count, ", ".join(count_modes())))
     if backward and count_is_of_modules(count):
-        raise ValueError("count={0!r} counts modules only and cannot count the backward; drop backward=True or count".format(count))
+        raise ValueError("count={0!r} counts modules only, not the backward pass; drop backward=True or count".format(count))
 
 
 def _told(counted, count, value):

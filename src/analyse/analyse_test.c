@@ -542,7 +542,7 @@ TEST(view_sorts_by_any_column_and_cuts_honestly)
     CHECK(t->n_rows == 3 && strcmp(t->note, "1 more row") == 0);
     CHECK(strcmp(sd_view_cell(t, 0, 0)->text, "a") == 0);
     CHECK(sd_view_table_sort(&v, t, "size", 0) == SD_EUSAGE);
-    CHECK(strstr(sd_fail_text(), "there are name, n"));
+    CHECK(strstr(sd_fail_text(), "its columns are name, n"));
     sd_view_release(&v);
 }
 

@@ -51,7 +51,7 @@ TEST(views_that_are_not_there_are_refused_with_a_list)
 
     CHECK(sd_view_names_check(SD_OF_PROFILE, &r) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "no table \"nothing\"; there are functions, calls"));
-    CHECK(strstr(sd_fail_text(), ", and with --json the data of flame, "));
+    CHECK(strstr(sd_fail_text(), ", and with --json also flame, "));
     r.views = "";
     CHECK(sd_view_names_check(SD_OF_MODEL, &r) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "\"\" of a model; there are layers"));

@@ -249,9 +249,7 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
         return sd_fail(SD_EFORMAT,
                        "this version of sonde cannot read CPython %s; it reads %s",
                        text, sd_layout_supported());
-    return sd_fail(
-        SD_EFORMAT,
-        "the debug offsets of this CPython %s are not those that its version "
-        "has",
-        text);
+    return sd_fail(SD_EFORMAT,
+                   "the debug offsets of this CPython %s do not match its version",
+                   text);
 }

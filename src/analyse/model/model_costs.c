@@ -461,11 +461,10 @@ static int check_mode(const struct sd_model *m, enum sd_count_mode mode)
         return 0;
     for (size_t i = 0; i < m->n_ops; i++)
         if (m->ops[i].is_backward)
-            return sd_fail(
-                SD_EUSAGE,
-                "%s counts modules only and cannot count the backward; count the "
-                "forward only",
-                sd_count_mode_name(mode));
+            return sd_fail(SD_EUSAGE,
+                           "%s counts modules only, not the backward pass; count only "
+                           "the forward pass",
+                           sd_count_mode_name(mode));
     return 0;
 }
 

@@ -40,7 +40,7 @@ int sd_model_metric_named(const char *word, enum sd_model_metric *k)
             *k = (enum sd_model_metric)i;
             return 0;
         }
-    return sd_fail(SD_EUSAGE, "layers have no metric '%s'; the metrics are %s", word,
+    return sd_fail(SD_EUSAGE, "layers have no metric \"%s\"; the metrics are %s", word,
                    all_words + 2);
 }
 

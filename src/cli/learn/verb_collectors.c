@@ -109,10 +109,10 @@ static int run(const struct sd_command *c)
     struct sd_out out;
 
     if (c->n_words)
-        return sd_say_failure(sd_fail(
-            SD_EUSAGE,
-            "collectors takes no arguments; `sonde %s --help` says more about one",
-            c->words[0]));
+        return sd_say_failure(
+            sd_fail(SD_EUSAGE,
+                    "collectors takes no arguments; for one of them: sonde %s --help",
+                    c->words[0]));
     sd_out_to_fd(&out, STDOUT_FILENO);
     if (!c->values[OPT_JSON].number) {
         for (size_t i = 0; sd_abouts[i]; i++) {

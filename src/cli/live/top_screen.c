@@ -438,7 +438,8 @@ int sd_top_screen(struct sd_top *t)
     set_escdelay(25);
     terminal = newterm(NULL, stdout, stdin);
     if (!terminal)
-        return sd_fail(SD_ELACKS, "the terminal \"%s\" is not known here",
+        return sd_fail(SD_ELACKS,
+                       "the terminal \"%s\" is not known here; set TERM to another",
                        getenv("TERM") ? getenv("TERM") : "");
     watch_faults(true);
     cbreak();
@@ -460,6 +461,6 @@ int sd_top_screen(struct sd_top *t)
 {
     (void)t;
     return sd_fail(SD_ELACKS,
-                   "this build has no screen, because it was made without ncurses");
+                   "this build cannot draw a screen: it was made without ncurses");
 }
 #endif

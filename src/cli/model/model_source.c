@@ -114,7 +114,7 @@ static int read_inputs(struct sd_arena *a, const char *const *words, struct inpu
             if (!in->name)
                 return sd_no_memory();
             if (is_named_before(to, in->name))
-                return sd_fail(SD_EUSAGE, "--input %s: this input was given before", w);
+                return sd_fail(SD_EUSAGE, "--input %s: this input was given twice", w);
         }
         rc = read_shape(a, shape, w, in);
     }

@@ -308,8 +308,8 @@ static int read_request(const struct sd_command *c, struct request *w)
     rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
     if (rc == 0 && v[OPT_BACKWARD].number && sd_count_mode_is_of_modules(w->mode))
         rc = sd_fail(SD_EUSAGE,
-                     "--count %s counts modules only and cannot count the backward; "
-                     "drop --backward or --count",
+                     "--count %s counts modules only, not the backward pass; drop "
+                     "--backward or --count",
                      v[OPT_COUNT].text);
     if (rc == 0)
         rc = read_form(v, w);

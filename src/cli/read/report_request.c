@@ -44,9 +44,8 @@ static int not_a_report(const struct sd_report_request *a, const char *to)
     const struct sd_output *output = sd_output_for(to, SD_HOLDS_ANYTHING);
 
     if (output && output->write && a->n_words == 1)
-        return sd_fail(SD_EUSAGE,
-                       "%s is not a report; write it with: sonde convert %s %s", to,
-                       a->words[0], to);
+        return sd_fail(SD_EUSAGE, "report cannot write %s; use: sonde convert %s %s",
+                       to, a->words[0], to);
     return sd_fail(SD_EUSAGE,
                    "a report is written as .txt, .csv or .json, a flame graph as "
                    ".svg, a plot as .svg, .png, .jpeg or .pdf, not %s",

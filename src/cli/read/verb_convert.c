@@ -86,11 +86,11 @@ static int no_capture(const struct sd_output_choice *choice)
 {
     if (sd_output_is_capture(choice->from))
         return sd_fail(SD_EUSAGE,
-                       "convert writes no captures, it writes other formats (--list); "
-                       "a copy under another name is made by: cp %s %s",
+                       "convert does not write captures, only other formats (--list); "
+                       "to copy one: cp %s %s",
                        choice->from, choice->to);
-    return sd_fail(SD_EUSAGE, "convert writes no captures, it writes other formats of "
-                              "them (--list)");
+    return sd_fail(SD_EUSAGE,
+                   "convert does not write captures, only other formats (--list)");
 }
 
 static int check(const struct sd_command *c, const struct sd_output_choice *choice)

@@ -66,8 +66,7 @@ int sd_naming_next(struct sd_arena *a, const char *name, struct sd_naming *in_ou
             return check_folder(in_out->capture);
     }
     return sd_fail(SD_EEXISTS,
-                   "%s.sonde and all numbers after it are taken; choose a "
-                   "name with -o",
+                   "%s.sonde and all its numbered names exist; choose a name with -o",
                    name);
 }
 

@@ -208,8 +208,8 @@ void sd_summary_say_causes(const struct sd_recording *r,
     if (has_missed_many(n))
         say_missed(n);
     if (n->spared)
-        sd_say("%s looks were left out: reading so deep a stack each time would take "
-               "more than a twentieth of the program's time",
+        sd_say("%s samples were skipped: reading such a deep stack each time would "
+               "take more than 5 %% of the program's time",
                sd_text_count(number, (int64_t)n->spared));
     if (has_missed_many(n) || n->spared)
         sd_say("times stay right: a sample stands for the time since the one before");

@@ -113,8 +113,8 @@ static int bind_symbols(struct sd_onnx *x, const struct told *t,
         /* What the file fixes stands in its other shapes and constants as well. */
         if (t->dims[i] >= 0 && t->dims[i] != w->dims[i])
             return sd_fail(SD_EUSAGE,
-                           "axis %u of the input %.*s is %lld in this file, not %lld: "
-                           "only axes without a length take another",
+                           "axis %u of the input %.*s is fixed at %lld in this file, "
+                           "not %lld; only open axes can be set",
                            i, (int)(t->name.n < 200 ? t->name.n : 200), t->name.p,
                            (long long)t->dims[i], (long long)w->dims[i]);
         x->is_reshaped |= t->dims[i] != w->dims[i];

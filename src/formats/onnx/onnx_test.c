@@ -31,7 +31,8 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
     in = (struct sd_model_input){ "z", dims, 2, 0 };
     CHECK(sd_model_init(&m) == 0);
     CHECK(sd_onnx_read(f.whole.p, f.whole.n, &request, &m) == SD_EUSAGE);
-    CHECK(strstr(sd_fail_text(), "axis 1 of the input z is 1 in this file, not 7"));
+    CHECK(strstr(sd_fail_text(),
+                 "axis 1 of the input z is fixed at 1 in this file, not 7"));
     sd_model_release(&m);
 
     in = (struct sd_model_input){ NULL, wrong, 1, 0 };

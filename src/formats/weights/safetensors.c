@@ -240,8 +240,8 @@ int sd_safetensors_read(const void *p, size_t n, struct sd_weights *to)
     int rc;
 
     if (c.bad)
-        return sd_fail(SD_EFORMAT, "this is not a safetensors file: it has %zu bytes",
-                       n);
+        return sd_fail(SD_EFORMAT,
+                       "this is not a safetensors file: it has only %zu bytes", n);
     if (length > HEADER_MAX)
         return sd_fail(
             SD_EFORMAT,

@@ -387,8 +387,7 @@ int sd_runtime_find(struct sd_runtime *rt, const struct sd_remote *r,
     if (rc < 0 && !sd_remote_is_alive(r))
         return sd_fail(SD_EGONE, "process %d has ended", (int)r->pid);
     if (rc < 0 && rc != SD_ENOMEM && has_executed(rt, r))
-        return sd_fail(SD_EABSENT, "process %d is becoming another program",
-                       (int)r->pid);
+        return sd_fail(SD_EABSENT, "process %d is in an exec; try again", (int)r->pid);
     return rc;
 }
 

@@ -233,19 +233,18 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
     if (!seen->has_main)
         return sd_fail(
             SD_EFORMAT,
-            "its Python (%s) does not look as this version does: it has no main "
+            "its Python (%s) is not laid out like that version: it has no main "
             "interpreter",
             rt->version);
     if (seen->n_known_tids == 0)
-        return sd_fail(
-            SD_EFORMAT,
-            "its Python (%s) does not look as this version does: none of its "
-            "threads is one of the process",
-            rt->version);
+        return sd_fail(SD_EFORMAT,
+                       "its Python (%s) is not laid out like that version: none of its "
+                       "threads is one of the process",
+                       rt->version);
     if (seen->n_frames == 0 && seen->n_wrong > 0)
         return sd_fail(
             SD_EFORMAT,
-            "its Python (%s) does not look as this version does: the frames of "
+            "its Python (%s) is not laid out like that version: the frames of "
             "its threads lead to no code",
             rt->version);
     return 0;

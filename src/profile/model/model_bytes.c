@@ -450,8 +450,8 @@ static int read_all(struct input *in)
         return bad();
     if (!in->at.bad && version != VERSION)
         return sd_fail(SD_EFORMAT,
-                       "the model in this file has form %u and this Sonde reads form "
-                       "%d; use a newer Sonde",
+                       "the model in this file has format %u and this Sonde reads "
+                       "format %d; use a newer Sonde",
                        version, VERSION);
     rc = read_list(in, read_string);
     if (rc == 0)

@@ -265,7 +265,7 @@ TEST(a_model_of_a_later_form_says_so)
     sd_buf_text(&b, SD_MODEL_MAGIC);
     sd_buf_u32(&b, 2);
     CHECK(sd_model_read(&m, b.p, b.n) == SD_EFORMAT);
-    CHECK(strstr(sd_fail_text(), "form 2"));
+    CHECK(strstr(sd_fail_text(), "format 2"));
     sd_buf_release(&b);
 }
 
