@@ -58,21 +58,18 @@ static void read_cp315_dicts(struct told *t, struct sd_cursor *c)
 struct order {
     uint32_t from, to; /* versions; `to` is in it */
     void (*read)(struct told *t, struct sd_cursor *c);
-    uint64_t code_mask;
-    uint8_t owner_last;
+    uint8_t owner_last; /* of pre-releases; 0: as the headers of the release say */
 };
-
-/* From 3.14 on the low bits of a frame's code pointer say how it is counted. */
-#define TAGGED (~(uint64_t)7)
 
 /* Where two have a version in common, the first that makes sense counts: which of the
  * last pre-releases began to tell more is not in their version. */
 static const struct order orders[] = {
-    { 0x030d00a6, 0x030dffff, read_cp313, UINT64_MAX, 3 },
-    { 0x030e00b1, 0x030effff, read_cp314, TAGGED, 4 },
-    { 0x030f00a3, 0x030f00b3, read_cp315, TAGGED, 4 },
-    { 0x030f00b4, 0x030fffff, read_cp315_dicts, TAGGED, 4 },
-    { 0x030f00b4, 0x030f00ef, read_cp315_seq, TAGGED, 4 },
+    { 0x030d00a6, 0x030dffff, read_cp313, 0 },
+    { 0x030e00b1, 0x030effff, read_cp314, 0 },
+    { 0x030f00a3, 0x030f00b3, read_cp315, 4 },
+    { 0x030f00b4, 0x030f00ef, read_cp315_dicts, 4 },
+    { 0x030f00b4, 0x030f00ef, read_cp315_seq, 4 },
+    { 0x030f00f0, 0x030fffff, read_cp315_dicts, 0 },
 };
 
 bool sd_debug_offsets_version(const uint8_t *p, size_t n, uint32_t *version)
@@ -210,8 +207,8 @@ static bool read_in_order(struct sd_layout *out, const struct order *order,
     *out = *sd_layout_of_version(version); /* every order's version has one */
     out->version = version;
     out->is_free_threaded = flag;
-    out->code_mask = order->code_mask;
-    out->owner_last = order->owner_last;
+    if (order->owner_last)
+        out->owner_last = order->owner_last;
     if (flag) {
         out->gil_style = SD_GIL_NONE;
         forget_what_is_not_told(out);

@@ -151,6 +151,7 @@ static void check_as_headers(const uint64_t *told, size_t n,
     CHECK(l.frame_size == want->frame_size && l.code_size == want->code_size);
     CHECK(l.version == want->version && l.code_mask == want->code_mask);
     CHECK(l.frame_specials == want->frame_specials);
+    CHECK(l.owner_last == want->owner_last);
 }
 
 TEST(debug_offsets_of_later_versions_say_the_same_as_their_headers)
