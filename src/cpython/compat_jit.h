@@ -7,6 +7,10 @@
 
 #include "cpython/compat.h"
 
+/* The interpreter turns it on when it has started.  Before, in a sitecustomize, the
+ * variable tells that it will; afterwards a program may set it for its children. */
+enum sd_jit_when { SD_JIT_BEFORE_MAIN, SD_JIT_RUNNING };
+
 /* What the interpreter's own function of sys._jit answers, and no other that a program
  * put in its place. */
 static inline bool sd_jit_says(const char *function)
@@ -27,16 +31,27 @@ static inline bool sd_jit_says(const char *function)
     return is;
 }
 
-/* The interpreter turns it on when it has started: before, in a sitecustomize, the
- * variable tells that it will. */
-static inline bool sd_jit_is_on(void)
+/* With -E and -I the interpreter reads no variables. */
+static inline bool sd_jit_reads_environment(void)
 {
-    const char *request = getenv("PYTHON_JIT");
+    int reads = 1;
+
+#if PY_VERSION_HEX >= 0x030e0000
+    if (PyConfig_GetInt("use_environment", &reads) < 0)
+        PyErr_Clear();
+#endif
+    return reads;
+}
+
+static inline bool sd_jit_is_on(enum sd_jit_when when)
+{
+    const char *request = when == SD_JIT_BEFORE_MAIN ? getenv("PYTHON_JIT") : NULL;
 
     if (PY_VERSION_HEX < 0x030e0000)
         return false;
     return sd_jit_says("is_enabled") ||
-           (request && *request && *request != '0' && sd_jit_says("is_available"));
+           (request && *request && *request != '0' && sd_jit_reads_environment() &&
+            sd_jit_says("is_available"));
 }
 
 /* It is there and off, in a Python that may still start: where it is on by its build,

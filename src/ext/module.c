@@ -224,9 +224,9 @@ static void let_owner_look(void)
 }
 
 /* Times of code that was compiled do not compare with those of code that was not. */
-static void note_jit(void)
+static void note_jit(enum sd_jit_when when)
 {
-    struct sd_log *log = sd_jit_is_on() ? sd_session_log() : NULL;
+    struct sd_log *log = sd_jit_is_on(when) ? sd_session_log() : NULL;
 
     if (log)
         sd_log_note(log, SD_NOTE_INFO, "the JIT compiler of Python was on");
@@ -237,7 +237,7 @@ static PyObject *module_note_jit(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    note_jit();
+    note_jit(SD_JIT_RUNNING);
     Py_RETURN_NONE;
 }
 
@@ -275,7 +275,7 @@ static void join_from_env(PyObject *module)
     sd_own_start_from_env();
     if (!has_parent && sd_session_has_capture())
         finish_at_exit(module);
-    note_jit();
+    note_jit(SD_JIT_BEFORE_MAIN);
     if (sd_session_has_capture() && sd_jit_may_come())
         note_jit_at_end(module);
     sd_ext_start_inside();
@@ -300,7 +300,7 @@ static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs
     if (rc < 0)
         return sd_ext_raise(rc);
     finish_at_exit(module);
-    note_jit();
+    note_jit(SD_JIT_RUNNING);
     sd_ext_start_inside();
     Py_RETURN_NONE;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: newest
+# interpreters: all from 3.14
 """Counts and lines are right where Python's JIT compiler is on, and the capture says that it was; a lazy import
 (3.15) is made where it is first used, and by nothing of ours."""
 import json
@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import HAS_JIT, PYTHON, Skip, clean_env, contains, equal, run_tests, sonde, write  # noqa: E402
+from helpers import HAS_JIT, PACKAGE_PATH, PYTHON, Skip, clean_env, contains, equal, run, run_tests, sonde, write  # noqa: E402
 
 HOT = """
 def add(a, b):
@@ -43,6 +43,18 @@ def test_calls_are_counted(folder):
     contains(sonde("info", "x.sonde", cwd=folder).out, "the JIT compiler of Python was on")
     result = sonde("calls", "--python", PYTHON, "-q", "-o", "off.sonde", "hot.py", cwd=folder, env=clean_env(PYTHONPATH=None, PYTHON_JIT="0"))
     assert "JIT" not in sonde("info", "off.sonde", cwd=folder).out
+
+
+def test_a_variable_that_is_not_read_turns_nothing_on(folder):
+    """With -E the interpreter ignores it, and a program may set it for its children."""
+    jit()
+    write(folder, "own.py", "import os, sys\nos.environ['PYTHON_JIT'] = '1'\nimport sonde\nsonde.start('x.sonde')\nsonde.stop()\nprint(sys._jit.is_enabled())\n")
+    for options, env in ((["-E"], {"PYTHON_JIT": "1"}), ([], {"PYTHON_JIT": None})):
+        code = "import sys; sys.path.insert(0, %r); exec(open('own.py').read())" % PACKAGE_PATH
+        done = run([PYTHON] + options + ["-c", code], cwd=folder, env=clean_env(PYTHONPATH=None, **env))
+        equal((done.status, done.out), (0, "False\n"), done.err)
+        assert "JIT" not in sonde("info", "x.sonde", cwd=folder).out
+        os.remove(os.path.join(folder, "x.sonde"))
 
 
 LATE = """
