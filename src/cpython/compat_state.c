@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
+#include "base/assert.h"
 #include "cpython/compat_state.h"
 
 #if SD_HAS_MONITORING
@@ -103,25 +104,20 @@ static uint64_t tell_apart(const struct search *s)
     return n_empty == 1 ? which : UNKNOWN;
 }
 
-enum find_how { HOLDING_THE_LOCK, MAY_RELEASE_IT };
-
-static uint64_t find(const PyThreadState *state, enum find_how how)
+static uint64_t find(const PyThreadState *state)
 {
     struct search s = { .state = state };
 
     dl_iterate_phdr(look_into, &s);
     if (s.n_found == 1)
         return s.found[0];
-    if (s.n_found == 0 || s.n_found > MOST_FOUND || how == HOLDING_THE_LOCK)
-        return UNKNOWN;
-    return tell_apart(&s);
+    return s.n_found == 0 || s.n_found > MOST_FOUND ? UNKNOWN : tell_apart(&s);
 }
 
 void sd_state_learn(void)
 {
     if (atomic_load_explicit(&variable, memory_order_relaxed) == 0)
-        atomic_store_explicit(&variable, find(ask(), MAY_RELEASE_IT),
-                              memory_order_relaxed);
+        atomic_store_explicit(&variable, find(ask()), memory_order_relaxed);
 }
 
 /* Not hot: once in each thread, unless it is hidden. */
@@ -133,11 +129,8 @@ PyThreadState *sd_state_slowly(void)
     if (!state || is_hidden)
         return state;
     v = atomic_load_explicit(&variable, memory_order_relaxed);
-    if (v == 0) {
-        v = find(state, HOLDING_THE_LOCK);
-        atomic_store_explicit(&variable, v, memory_order_relaxed);
-    }
-    if (v != UNKNOWN) {
+    sd_assert_slow(v != 0); /* the module learned it when it was loaded */
+    if (v != 0 && v != UNKNOWN) {
         place = place_of(v);
         if (*place == state)
             sd_state_place = place;
