@@ -96,6 +96,20 @@ def test_a_process_is_attached_to_and_dumped(folder):
         p.stdout.close()
 
 
+def test_options_reach_the_sampler(folder):
+    write(folder, "busy.py", BUSY)
+    for i, words in enumerate((["-r", "1000khz"], ["-r", "2.5k", "-a", "--no-gc"], ["--native"], ["--subprocesses"], ["--blocking"],
+                               ["--mode", "cpu"], ["--mode", "gil"], ["-m"])):
+        name = "%d.collapsed" % i
+        ok(sampling(folder, *(["run"] + [w for w in words if w != "-m"] + ["--collapsed", "-o", name] + (["-m", "busy"] if words == ["-m"] else ["busy.py"]))), words)
+        with open(os.path.join(folder, name)) as f:
+            contains(f.read(), "inner (busy.py")
+    for words, said in ((["-r", "0.5"], "once a second or more often"), (["-r", "1001khz"], "too high"), (["-r", "fast"], "Invalid sampling rate")):
+        result = sampling(folder, *(["run"] + words + ["busy.py"]))
+        equal((result.status, result.out), (2, ""), "status and output of %s" % words)
+        contains(result.err, said)
+
+
 def test_what_cannot_be_had_is_refused_by_name(folder):
     write(folder, "busy.py", "raise SystemExit('it ran')\n")
     write(folder, "theirs.bin", "TACH and more")

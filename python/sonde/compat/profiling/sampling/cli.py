@@ -58,9 +58,11 @@ def rate(text):
     hz = float(found.group(1)) * (1000 if found.group(2) in ("k", "khz") else 1)
     if hz <= 0:
         raise argparse.ArgumentTypeError("Sampling rate must be positive: %s" % text)
+    if hz < 1:
+        raise argparse.ArgumentTypeError("Sonde samples once a second or more often, not at %s" % text)
     if hz > 1000000:
         raise argparse.ArgumentTypeError("Sampling rate too high: %s" % text)
-    return "%g" % hz
+    return "%d" % round(hz)
 
 
 class Refused(argparse.Action):
