@@ -46,7 +46,9 @@ def become_from(version, names, parts):
     try:
         step_aside(name, False)
     finally:
-        sys.path[:] = path
+        for at, folder in enumerate(path):      # what else was done to the path meanwhile stays
+            if is_here(folder) and folder not in sys.path:
+                sys.path.insert(at, folder)
 
 
 def ours(name):
@@ -123,8 +125,12 @@ def named(name):
     return module
 
 
+def is_here(folder):
+    return os.path.abspath(folder or os.curdir) == HERE
+
+
 def step_aside(name, is_main):
-    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or os.curdir) != HERE]
+    sys.path[:] = [folder for folder in sys.path if not is_here(folder)]
     if is_main:
         import runpy
 
