@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, equal, once, run, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, contains, equal, once, run, run_tests, sonde, write  # noqa: E402
 
 PROGRAM = r"""
 import os, sys, threading, time
@@ -400,7 +400,7 @@ def test_a_kill_loses_no_call(folder):
 
 
 def check_cuts(folder, path):
-    """What is before a cut has its names, and there is more of it the later the cut is."""
+    """What is before a cut has its names, and there is more of it the later the cut is.  Of nothing no trace is made."""
     with open(path, "rb") as f:
         whole = f.read()
     last = 0
@@ -408,6 +408,11 @@ def check_cuts(folder, path):
         cut = os.path.join(folder, "cut%d.sonde" % (1000 * part))
         with open(cut, "wb") as f:
             f.write(whole[:int(len(whole) * part)])
+        if json.loads(sonde("info", "--json", cut).out).get("timeline_calls", 0) == 0:
+            done = sonde("convert", cut, cut + ".trace.json")
+            equal((done.status, last, os.path.exists(cut + ".trace.json")), (1, 0, False), "status, calls before, file")
+            contains(done.err, "cut inside a chunk", "it has no sampled stacks, traced calls")
+            continue
         spans, _ = trace_of(cut)
         check_nesting(spans)
         names = {e["name"] for e in spans}
