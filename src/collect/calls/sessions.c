@@ -364,7 +364,8 @@ static bool is_plain(const struct sd_call_tree *t)
 }
 
 /* Sessions came or went: finds this thread's trees anew.  A clock of the user's is
- * Python code and is read without the lock. */
+ * Python code and is read without the lock.  It may clear or end other sessions, whose
+ * trees are gone then: the list is left empty, and the next event looks again. */
 static void refresh(struct thread *th)
 {
     size_t n_new = 0;
@@ -386,7 +387,9 @@ static void refresh(struct thread *th)
     for (size_t i = 0; n_new && i < th->n && th->seen == calls.generation; i++)
         if (!th->trees[i]->is_followed)
             sd_call_tree_begin(th->trees[i]);
-    if (th->n == 1 && is_plain(th->trees[0]) && th->seen == calls.generation)
+    if (th->seen != calls.generation)
+        th->n = 0;
+    if (th->n == 1 && is_plain(th->trees[0]))
         sd_calls_only = th->trees[0];
     errno = saved;
 }
@@ -556,7 +559,8 @@ void sd_calls_rename_c(const void *from, const void *to, const void *callable)
 {
     struct thread *th = followed_thread();
 
-    for (size_t i = 0; th && i < th->n; i++)
+    /* A user's clock may end a session in the midst of this. */
+    for (size_t i = 0; th && i < th->n && th->seen == calls.generation; i++)
         rename_top(th->trees[i], sd_calls_c_key(from), sd_calls_c_key(to), callable);
 }
 

@@ -416,6 +416,79 @@ TEST(a_timer_is_asked_twice_for_each_call)
     sd_calls_session_free(s);
 }
 
+struct clearing { /* a timer's that clears another session */
+    struct sd_calls_session *other;
+    bool is_armed;
+    uint64_t n;
+};
+
+static uint64_t clear_other(void *of)
+{
+    struct clearing *c = of;
+
+    if (c->is_armed)
+        CHECK(sd_calls_session_clear(c->other) == 0);
+    return ++c->n;
+}
+
+static void *ask_is_unheard(void *unused)
+{
+    CHECK(!sd_calls_is_unheard(0x200, 0x100));
+    return unused;
+}
+
+static void *ask_is_in_c(void *unused)
+{
+    CHECK(!sd_calls_is_in_c(0x100));
+    return unused;
+}
+
+static void *say_it_never_ran(void *unused)
+{
+    sd_calls_never_ran(0x100);
+    return unused;
+}
+
+static void *rename_it(void *unused)
+{
+    sd_calls_rename_c((void *)64, (void *)128, NULL);
+    return unused;
+}
+
+/* Each is the first event of a thread: the trees that are found then are begun, and the
+ * clock of one is read. */
+TEST(a_timer_may_clear_another_session_at_the_first_event_of_a_thread)
+{
+    void *(*const first[])(void *) = { ask_is_unheard, ask_is_in_c, say_it_never_ran,
+                                       rename_it };
+    struct clearing clearing = { .n = 0 };
+    struct sd_calls_request request = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
+                                        .timer = clear_other,
+                                        .of = &clearing,
+                                        .names = { .define = define } };
+    struct sd_calls_session *timed;
+
+    clearing.other = session(SD_CALLS_PYTHON | SD_CALLS_ALL);
+    CHECK(sd_calls_session_new(&request, &timed) == 0);
+    CHECK(sd_calls_session_start(clearing.other) == 0);
+    CHECK(sd_calls_session_start(timed) == 0);
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+        pthread_t thread;
+
+        clearing.is_armed = true;
+        CHECK(pthread_create(&thread, NULL, first[i], NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    CHECK(timed->n_trees == 5); /* and the one of this thread */
+    clearing.is_armed = false;
+    work(3);
+    sd_calls_session_stop(timed);
+    sd_calls_session_stop(clearing.other);
+    CHECK(calls_of(timed, 32) == 3 && calls_of(clearing.other, 32) == 3);
+    sd_calls_session_free(timed);
+    sd_calls_session_free(clearing.other);
+}
+
 TEST(ticks_and_nanoseconds_go_together)
 {
     enum sd_clock_kind kind = sd_ticks_kind();
