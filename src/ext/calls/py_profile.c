@@ -466,6 +466,19 @@ static int write_file(PyObject *path, PyObject *bytes)
     return done && closed ? 0 : -1;
 }
 
+/* marshal raises an audit event first, and a hook may replace `stats`. */
+static PyObject *marshalled(const struct sd_py_profile *p)
+{
+    PyObject *stats = Py_XNewRef(p->stats), *bytes = NULL;
+
+    if (stats)
+        bytes = PyMarshal_WriteObjectToString(stats, Py_MARSHAL_VERSION);
+    else
+        PyErr_SetString(PyExc_AttributeError, "stats");
+    Py_XDECREF(stats);
+    return bytes;
+}
+
 static PyObject *profile_dump(PyObject *self, PyObject *path)
 {
     PyObject *done = profile_create(self, NULL), *bytes = NULL;
@@ -473,8 +486,7 @@ static PyObject *profile_dump(PyObject *self, PyObject *path)
     if (!done)
         return NULL;
     Py_DECREF(done);
-    bytes = PyMarshal_WriteObjectToString(((struct sd_py_profile *)self)->stats,
-                                          Py_MARSHAL_VERSION);
+    bytes = marshalled((struct sd_py_profile *)self);
     if (!bytes || write_file(path, bytes) < 0) {
         Py_XDECREF(bytes);
         return NULL;
