@@ -267,38 +267,41 @@ static int read_seconds(PyObject *o, enum sd_whole flag, double *out, unsigned *
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* The first four of a sequence that PySequence_Fast made. */
-static int read_numbers(PyObject *fast, int64_t *first, int64_t *second,
+/* The first four of a tuple. */
+static int read_numbers(PyObject *tuple, int64_t *first, int64_t *second,
                         struct sd_call_numbers *n)
 {
-    PyObject **items = PySequence_Fast_ITEMS(fast);
-
-    if (read_count(items[0], first) < 0 || read_count(items[1], second) < 0)
+    if (read_count(PyTuple_GET_ITEM(tuple, 0), first) < 0 ||
+        read_count(PyTuple_GET_ITEM(tuple, 1), second) < 0)
         return -1;
-    if (read_seconds(items[2], SD_WHOLE_OWN, &n->own, &n->whole) < 0)
+    if (read_seconds(PyTuple_GET_ITEM(tuple, 2), SD_WHOLE_OWN, &n->own, &n->whole) < 0)
         return -1;
-    return read_seconds(items[3], SD_WHOLE_TOTAL, &n->total, &n->whole);
+    return read_seconds(PyTuple_GET_ITEM(tuple, 3), SD_WHOLE_TOTAL, &n->total,
+                        &n->whole);
 }
 
-/* A tuple or list of this length; a new reference. */
-static PyObject *sequence_of(PyObject *o, Py_ssize_t length)
+/* A tuple of this length, out of a tuple or a list; a new reference.  A number's own
+ * __index__ may change a list while it is read. */
+static PyObject *tuple_of(PyObject *o, Py_ssize_t length)
 {
     PyObject *fast = PySequence_Fast(o, "counts of a function must be a tuple");
+    PyObject *tuple = fast ? PySequence_Tuple(fast) : NULL;
 
-    if (fast && PySequence_Fast_GET_SIZE(fast) != length) {
+    Py_XDECREF(fast);
+    if (tuple && PyTuple_GET_SIZE(tuple) != length) {
         PyErr_Format(PyExc_ValueError,
                      "counts of a function must be a tuple of %zd, not of %zd", length,
-                     PySequence_Fast_GET_SIZE(fast));
-        Py_CLEAR(fast);
+                     PyTuple_GET_SIZE(tuple));
+        Py_CLEAR(tuple);
     }
-    return fast;
+    return tuple;
 }
 
 static int read_edge(struct sd_call_stats *s, sd_function_id callee, PyObject *key,
                      PyObject *value)
 {
     struct sd_call_numbers n = { 0 };
-    PyObject *fast = NULL;
+    PyObject *tuple = NULL;
     sd_function_id caller;
     int rc = sd_call_key_read(s, key, &caller);
 
@@ -309,13 +312,13 @@ static int read_edge(struct sd_call_stats *s, sd_function_id callee, PyObject *k
             return -1;
         rc = sd_call_stats_count_plain(s, caller, callee, n.calls);
     } else {
-        fast = sequence_of(value, 4);
-        if (!fast || read_numbers(fast, &n.calls, &n.primitive, &n) < 0) {
-            Py_XDECREF(fast);
+        tuple = tuple_of(value, 4);
+        if (!tuple || read_numbers(tuple, &n.calls, &n.primitive, &n) < 0) {
+            Py_XDECREF(tuple);
             return -1;
         }
         rc = sd_call_stats_count_calls(s, caller, callee, &n);
-        Py_DECREF(fast);
+        Py_DECREF(tuple);
     }
     return rc < 0 ? (sd_ext_raise(rc), -1) : 0;
 }
@@ -357,20 +360,20 @@ static int read_callers(struct sd_call_stats *s, sd_function_id id, PyObject *ca
 static int read_entry(struct sd_call_stats *s, PyObject *key, PyObject *value)
 {
     struct sd_call_numbers n = { 0 };
-    PyObject *fast = sequence_of(value, 5);
+    PyObject *tuple = tuple_of(value, 5);
     sd_function_id id;
-    int rc = fast ? sd_call_key_read(s, key, &id) : -1;
+    int rc = tuple ? sd_call_key_read(s, key, &id) : -1;
 
     if (rc == 0)
-        rc = read_numbers(fast, &n.primitive, &n.calls, &n);
+        rc = read_numbers(tuple, &n.primitive, &n.calls, &n);
     if (rc == 0) {
         rc = sd_call_stats_count(s, id, &n);
         if (rc < 0)
             sd_ext_raise(rc);
     }
     if (rc == 0)
-        rc = read_callers(s, id, PySequence_Fast_GET_ITEM(fast, 4));
-    Py_XDECREF(fast);
+        rc = read_callers(s, id, PyTuple_GET_ITEM(tuple, 4));
+    Py_XDECREF(tuple);
     return rc < 0 ? -1 : 0;
 }
 
