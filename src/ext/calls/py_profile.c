@@ -153,37 +153,72 @@ static unsigned events_of(const struct sd_py_profile *p)
            (p->follows_all ? SD_CALLS_ALL : 0);
 }
 
+/* Did it start?  What runs meanwhile may have stopped it again. */
+static int started(struct sd_py_profile *p, int rc)
+{
+    struct sd_pending_exception raised;
+
+    if (rc == 0 && p->session->is_active)
+        return 0;
+    if (p->session->is_active)
+        sd_ext_raise(rc);
+    else
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the profiler was stopped while it was starting");
+    raised = sd_pending_exception_take();
+    p->is_enabled = false;
+    sd_calls_session_stop(p->session);
+    sd_calls_listen(sd_calls_wanted());
+    sd_pending_exception_give_back(raised);
+    return -1;
+}
+
+/* Signal handlers and audit hooks of the program run in the midst of this: the session
+ * stays the same meanwhile (profile_init). */
 static int start(struct sd_py_profile *p)
 {
-    int rc;
+    int rc = -1;
 
+    p->n_starting++;
     p->session->request.events = events_of(p);
     if (p->switches & SD_PROFILE_SIGNATURES)
         sd_tensors_look();
-    if (sd_calls_calibrate(p->session) < 0)
-        return -1;
-    sd_calls_profile_is((PyObject *)p);
-    rc = sd_calls_session_start(p->session);
-    if (rc == 0)
-        rc = sd_calls_listen(sd_calls_wanted());
-    sd_calls_profile_is(NULL);
-    if (rc == 0)
-        return 0;
+    if (sd_calls_calibrate(p->session) == 0) {
+        sd_calls_profile_is((PyObject *)p);
+        rc = sd_calls_session_start(p->session);
+        if (rc == 0)
+            rc = sd_calls_listen(sd_calls_wanted());
+        sd_calls_profile_is(NULL);
+        rc = started(p, rc);
+    }
+    p->n_starting--;
+    return rc;
+}
+
+/* Ends the session.  Only the user's clock runs code of the program here, and that may
+ * not change this Profile. */
+static void end_session(struct sd_py_profile *p)
+{
+    p->is_enabled = false;
     sd_calls_session_stop(p->session);
+    sd_calls_calibrated(p->session);
+}
+
+/* What others want to hear is heard from now on.  An audit hook may enable this one
+ * again meanwhile. */
+static void hear_others(struct sd_py_profile *p)
+{
     sd_calls_listen(sd_calls_wanted());
-    sd_ext_raise(rc);
-    return -1;
+    if (!p->is_enabled)
+        be_cprofile_no_more(p);
 }
 
 static void stop(struct sd_py_profile *p)
 {
     if (!p->is_enabled)
         return;
-    p->is_enabled = false;
-    sd_calls_session_stop(p->session);
-    sd_calls_calibrated(p->session);
-    sd_calls_listen(sd_calls_wanted());
-    be_cprofile_no_more(p);
+    end_session(p);
+    hear_others(p);
 }
 
 static void set_switch(struct sd_py_profile *p, enum sd_profile_switch which, int on)
@@ -514,34 +549,21 @@ static PyObject *profile_capture(PyObject *self, PyObject *command)
 
 /* --- The type -------------------------------------------------------------------- */
 
-static int make_session(struct sd_py_profile *p)
-{
-    struct sd_calls_request request = {
-        .events = events_of(p),
-        .has_cpu = p->has_cpu,
-        .has_timeline = p->has_timeline,
-        .n_max = p->n_nodes,
-        .timer = p->timer ? read_timer : NULL,
-        .of = p,
-        .names = { sd_calls_define, &p->names, sd_calls_sign, sd_calls_function_key }
-    };
-    int rc;
-
-    sd_calls_session_free(p->session);
-    p->session = NULL;
-    sd_calls_names_release(&p->names);
-    rc = sd_calls_session_new(&request, &p->session);
-    if (rc < 0)
-        sd_ext_raise(rc);
-    return rc < 0 ? -1 : 0;
-}
+struct settings {    /* what __init__ asks for */
+    PyObject *timer; /* NULL: ticks; owned */
+    double timeunit;
+    unsigned switches;
+    uint32_t n_nodes;
+    bool follows_all, has_cpu, has_timeline, is_raw;
+    int detail; /* of signatures; 0: none */
+};
 
 /* Moments are those of the processor's clock, and there are too many to keep them. */
-static int check_timeline(PyObject *timer)
+static int check_timeline(const struct settings *s)
 {
     int rc = 0;
 
-    if (timer != Py_None)
+    if (s->timer)
         rc = sd_fail(SD_EUSAGE, "timeline=True cannot be combined with a custom timer");
     else if (!sd_session_has_capture())
         rc = sd_fail(
@@ -567,54 +589,130 @@ static int take_nodes(PyObject *given, uint32_t *out)
     return 0;
 }
 
-/* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
- * which kind of clock, is another now. */
-static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
+/* Runs code of the program (__bool__ and __float__ of what is given). */
+static int read_settings(const struct sd_py_profile *p, PyObject *args,
+                         PyObject *kwargs, struct settings *out)
 {
     static char *names[] = { "timer",    "timeunit", "subcalls", "builtins",
                              "threads",  "cpu",      "raw",      "signatures",
                              "timeline", "nodes",    NULL };
-    struct sd_py_profile *p = (struct sd_py_profile *)self;
     PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL, *nodes = Py_None;
-    uint32_t n_nodes;
-    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, timeline = 0, detail;
-    double timeunit = 0;
-    bool is_same;
+    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, timeline = 0;
 
+    *out = (struct settings){ .timer = NULL };
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppOpO", names, &timer, &unit,
                                      &subcalls, &builtins, &threads, &cpu, &raw,
-                                     &signatures, &timeline, &nodes) ||
-        take_nodes(nodes, &n_nodes) < 0)
+                                     &signatures, &timeline, &nodes))
+        return -1;
+    out->timer = timer == Py_None ? NULL : Py_NewRef(timer);
+    if (take_nodes(nodes, &out->n_nodes) < 0)
         return -1;
     if (unit != Py_None)
-        timeunit = PyFloat_AsDouble(unit);
-    detail = detail_of(p, signatures);
-    if (PyErr_Occurred())
+        out->timeunit = PyFloat_AsDouble(unit);
+    out->detail = detail_of(p, signatures);
+    out->switches = (subcalls ? SD_PROFILE_SUBCALLS : 0) |
+                    (builtins ? SD_PROFILE_BUILTINS : 0) |
+                    (out->detail > 0 ? SD_PROFILE_SIGNATURES : 0);
+    out->follows_all = threads;
+    out->has_cpu = cpu;
+    out->has_timeline = timeline;
+    out->is_raw = raw;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Is what it counts, and with which kind of clock, the same as now? */
+static bool is_same(const struct sd_py_profile *p, const struct settings *s)
+{
+    return p->session && !p->timer == !s->timer && p->has_cpu == s->has_cpu &&
+           p->has_timeline == s->has_timeline && p->follows_all == s->follows_all &&
+           p->n_nodes == s->n_nodes &&
+           (!s->detail || (int)p->names.detail == s->detail);
+}
+
+/* The timer that was goes to the settings. */
+static void take_settings(struct sd_py_profile *p, struct settings *s)
+{
+    PyObject *timer = p->timer;
+
+    p->timer = s->timer;
+    s->timer = timer;
+    p->timeunit = s->timeunit;
+    p->switches = s->switches;
+    p->follows_all = s->follows_all;
+    p->has_cpu = s->has_cpu;
+    p->n_nodes = s->n_nodes;
+    p->has_timeline = s->has_timeline;
+    p->is_raw = s->is_raw;
+    if (s->detail)
+        p->names.detail = (enum sd_value_detail)s->detail;
+}
+
+static int make_session(struct sd_py_profile *p, const struct settings *s,
+                        struct sd_calls_session **out)
+{
+    struct sd_calls_request request = {
+        .has_cpu = s->has_cpu,
+        .has_timeline = s->has_timeline,
+        .n_max = s->n_nodes,
+        .timer = s->timer ? read_timer : NULL,
+        .of = p,
+        .names = { sd_calls_define, &p->names, sd_calls_sign, sd_calls_function_key }
+    };
+    int rc = sd_calls_session_new(&request, out);
+
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Session, names and settings are replaced in one step, in which none of the program's
+ * code runs.  Audit hooks and finalizers come before or after it: whatever they do with
+ * this Profile, they find it whole. */
+static int begin_anew(struct sd_py_profile *p, struct settings *s)
+{
+    bool was_enabled = p->is_enabled;
+    struct sd_calls_session *made;
+    struct sd_calls_names names;
+
+    if (p->n_starting) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "cannot initialize profiler while it is starting");
         return -1;
-    if (p->session && refuses(p, "initialize"))
+    }
+    if (make_session(p, s, &made) < 0)
         return -1;
-    if (timeline && check_timeline(timer) < 0)
-        return -1;
-    is_same = p->session && (p->timer == NULL) == (timer == Py_None) &&
-              p->has_cpu == cpu && p->has_timeline == timeline &&
-              p->follows_all == threads && p->n_nodes == n_nodes &&
-              (!detail || (int)p->names.detail == detail);
-    if (!is_same)
-        stop(p);
-    Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
-    p->timeunit = timeunit;
-    p->switches = 0;
-    set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
-    set_switch(p, SD_PROFILE_BUILTINS, builtins);
-    set_switch(p, SD_PROFILE_SIGNATURES, detail);
-    p->follows_all = threads;
-    p->has_cpu = cpu;
-    p->n_nodes = n_nodes;
-    p->has_timeline = timeline;
-    p->is_raw = raw;
-    if (detail)
-        p->names.detail = (enum sd_value_detail)detail;
-    return is_same ? 0 : make_session(p);
+    if (was_enabled)
+        end_session(p); /* by its own clock, which cannot change it */
+    names = p->names;
+    memset(&p->names, 0, sizeof p->names);
+    p->names.detail = names.detail;
+    sd_calls_session_free(p->session);
+    p->session = made;
+    take_settings(p, s);
+    if (was_enabled)
+        hear_others(p);
+    sd_calls_names_release(&names);
+    return 0;
+}
+
+/* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
+ * which kind of clock, is another now. */
+static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct sd_py_profile *p = (struct sd_py_profile *)self;
+    struct settings s;
+    int rc = read_settings(p, args, kwargs, &s);
+
+    if (rc == 0 && p->session && refuses(p, "initialize"))
+        rc = -1;
+    if (rc == 0 && s.has_timeline)
+        rc = check_timeline(&s);
+    if (rc == 0 && is_same(p, &s))
+        take_settings(p, &s);
+    else if (rc == 0)
+        rc = begin_anew(p, &s);
+    Py_XDECREF(s.timer);
+    return rc;
 }
 
 /* Both types are one but for the manners. */

@@ -32,6 +32,7 @@ struct sd_py_profile {
     bool has_timeline; /* when each call was, too */
     bool is_raw;       /* times as measured, the cost of tracing in them */
     bool is_enabled;
+    unsigned n_starting; /* calls of enable() under way, which use the session */
     unsigned n_in_timer; /* threads in the user's clock: nothing may be changed under
                             it */
     bool has_manners;    /* those of cProfile */
