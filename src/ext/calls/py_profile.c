@@ -258,15 +258,12 @@ static int detail_of(const struct sd_py_profile *p, PyObject *given)
     return -1;
 }
 
-/* Of enable(): a truth turns them on or off.  A word says how much, which stays as it
- * is once there are some: rows of both kinds would be of different calls. */
-static int take_signatures(struct sd_py_profile *p, PyObject *given)
+/* Of enable(), whose `given` asks for this detail: a truth turns them on or off.  A
+ * word says how much, which stays as it is once there are some: rows of both kinds
+ * would be of different calls. */
+static int take_signatures(struct sd_py_profile *p, PyObject *given, int detail)
 {
-    int detail = given ? detail_of(p, given) : 0;
-
-    if (detail < 0)
-        return -1;
-    if (given && PyUnicode_Check(given)) {
+    if (PyUnicode_Check(given)) {
         if (p->names.signatures && (int)p->names.detail != detail) {
             PyErr_Format(PyExc_ValueError,
                          "this Profile already has signatures of another kind; use "
@@ -276,22 +273,26 @@ static int take_signatures(struct sd_py_profile *p, PyObject *given)
         }
         p->names.detail = (enum sd_value_detail)detail;
     }
-    if (given)
-        set_switch(p, SD_PROFILE_SIGNATURES, detail);
+    set_switch(p, SD_PROFILE_SIGNATURES, detail);
     return 0;
 }
 
+/* Arguments may be objects of the program, whose code may change this Profile; so they
+ * are all read before anything is asked of it.  The same below. */
 static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "subcalls", "builtins", "signatures", NULL };
     struct sd_py_profile *p = (struct sd_py_profile *)self;
     int subcalls = -1, builtins = -1; /* as the constructor said */
-    PyObject *signatures = NULL;
+    PyObject *signatures = Py_None;
+    int detail;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppO:enable", names, &subcalls,
-                                     &builtins, &signatures) ||
-        refuses(p, "enable") ||
-        take_signatures(p, signatures == Py_None ? NULL : signatures) < 0)
+                                     &builtins, &signatures))
+        return NULL;
+    detail = signatures == Py_None ? 0 : detail_of(p, signatures);
+    if (detail < 0 || refuses(p, "enable") ||
+        (signatures != Py_None && take_signatures(p, signatures, detail) < 0))
         return NULL;
     if (p->has_manners && be_cprofile(p) < 0)
         return NULL;
@@ -427,8 +428,7 @@ static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwar
     int is_cpu = 0;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOp:getstats", names, &bias,
-                                     &thread, &is_cpu) ||
-        refuses((struct sd_py_profile *)self, "read"))
+                                     &thread, &is_cpu))
         return NULL;
     look.is_cpu = is_cpu;
     look.has_bias = bias != Py_None;
@@ -442,6 +442,8 @@ static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwar
         PyErr_SetString(PyExc_ValueError, "threads are numbered from 0");
         return NULL;
     }
+    if (refuses((struct sd_py_profile *)self, "read"))
+        return NULL;
     return sd_profile_getstats((struct sd_py_profile *)self, &look);
 }
 
@@ -464,16 +466,16 @@ static PyObject *profile_create(PyObject *self, PyObject *unused)
 {
     PyObject *theirs = overridden(self, "disable", profile_disable), *done;
 
-    if (PyErr_Occurred() || refuses((struct sd_py_profile *)self, "disable")) {
-        Py_XDECREF(theirs);
+    if (PyErr_Occurred())
         return NULL;
-    }
     if (theirs) {
         done = call_and_drop(theirs);
         if (!done)
             return NULL;
         Py_DECREF(done);
     }
+    if (refuses((struct sd_py_profile *)self, "disable"))
+        return NULL;
     stop((struct sd_py_profile *)self);
     return profile_snapshot(self, unused);
 }
