@@ -352,6 +352,8 @@ static PyObject *on_yield_bounded(ARGS)
 
 /* --- Listening ------------------------------------------------------------------- */
 
+enum { TURNS_MOST = 100 }; /* in which audit hooks change what is wanted */
+
 static const struct event {
     const char *name;
     vectorcallfunc callback, bounded, with_signatures;
@@ -413,16 +415,16 @@ static uint64_t ticks_of_short(void)
     return ns > 0 ? (uint64_t)(1000 / ns) : 0;
 }
 
+/* Audit hooks run while the tool is left, and may start to listen again: nothing is
+ * known of the front by then. */
 static void stop_listening(void)
 {
     if (!front.interpreter)
         return;
     if (put_back() < 0)
         PyErr_Clear();
+    memset(&front, 0, sizeof front);
     sd_tool_leave(&user);
-    front.missing = NULL;
-    front.interpreter = NULL;
-    front.events = 0;
 }
 
 static int start_listening(void)
@@ -462,25 +464,52 @@ static bool can_listen_here(void)
     return true;
 }
 
+static unsigned heard_of(unsigned events)
+{
+    return events & (SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED | SD_CALLS_SIGNED);
+}
+
+static int turn_to(unsigned events)
+{
+    if (events)
+        return listen_to(events);
+    stop_listening();
+    return 0;
+}
+
+/* An audit hook may start or stop a profiler in the midst of this, and turn the front
+ * to what is wanted then: it is asked again until both agree. */
+static int turn_to_wanted(unsigned events)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && events != front.events; i++) {
+        if (i == TURNS_MOST)
+            return sd_fail(SD_ELACKS, "an audit hook starts or stops a profiler "
+                                      "whenever one starts or stops");
+        rc = turn_to(events);
+        events = heard_of(sd_calls_wanted());
+    }
+    return rc;
+}
+
 int sd_calls_listen(unsigned events)
 {
-    struct sd_pending_exception raised;
+    struct sd_pending_exception raised, why;
     int rc;
 
     /* Before anything is touched: what that one hears goes on. */
     if (!can_listen_here())
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
                                   "tracing calls");
-    events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED | SD_CALLS_SIGNED;
-    if (events == front.events)
-        return 0;
     raised = sd_pending_exception_take();
-    rc = events ? listen_to(events) : 0;
-    if (rc != 0 || !events)
+    rc = turn_to_wanted(heard_of(events));
+    if (rc != 0) {
+        why = sd_pending_exception_take();
         stop_listening();
-    if (rc == -1 && PyErr_Occurred())
-        rc = sd_fail(SD_ELACKS, "sys.monitoring refused the events for calls");
-    PyErr_Clear();
+        sd_pending_exception_give_back(why);
+        rc = sd_tool_said(rc, "calls");
+    }
     sd_pending_exception_give_back(raised);
     return rc;
 }

@@ -232,17 +232,12 @@ static int start_listening(void)
     memset(&front, 0, sizeof front);
     front.interpreter = PyInterpreterState_Get();
     rc = set_listeners();
-    if (rc != 0)
-        stop_listening();
-    return rc;
-}
+    if (rc != 0) {
+        struct sd_pending_exception why = sd_pending_exception_take();
 
-/* An exception that sys.monitoring raised becomes a sentence. */
-static int said(int rc)
-{
-    if (rc == -1 && PyErr_Occurred())
-        rc = sd_fail(SD_ELACKS, "sys.monitoring refused the events for lines");
-    PyErr_Clear();
+        stop_listening();
+        sd_pending_exception_give_back(why);
+    }
     return rc;
 }
 
@@ -256,7 +251,7 @@ int sd_lines_listen(bool is_on)
         return 0;
     raised = sd_pending_exception_take();
     if (is_on)
-        rc = said(is_here ? set_listeners() : start_listening());
+        rc = sd_tool_said(is_here ? set_listeners() : start_listening(), "lines");
     else if (is_here)
         stop_listening();
     sd_pending_exception_give_back(raised);
@@ -269,7 +264,7 @@ void sd_lines_pause(bool is_on) { (void)is_on; }
 static int set_local(PyCodeObject *code, long events)
 {
     struct sd_pending_exception raised = sd_pending_exception_take();
-    int rc = said(sd_tool_hear_of(code, events));
+    int rc = sd_tool_said(sd_tool_hear_of(code, events), "lines");
 
     sd_pending_exception_give_back(raised);
     return rc;

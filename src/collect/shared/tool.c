@@ -22,19 +22,29 @@ static struct {
     PyObject *monitoring;        /* sys's; the program may delete it there; owned */
     PyObject *missing, *disable; /* of it; owned */
     PyObject *type;              /* of listeners; owned */
+    vectorcallfunc told[SD_TOOL_EVENTS]; /* callbacks that the interpreter has */
 } tool;
+
+/* Audit hooks may start and stop profilers whenever a callback is registered; so often
+ * is registered again what they changed. */
+enum { TELL_MOST = 100 };
 
 PyObject *sd_tool_missing(void) { return tool.missing; }
 PyObject *sd_tool_disable(void) { return Py_NewRef(tool.disable); }
 
 /* What we ask of the interpreter runs the program's audit hooks, and those may have
- * stopped the last profiler. */
-static bool is_taken(void)
+ * stopped the profiler. */
+static int stopped(void)
 {
-    if (!tool.monitoring)
-        PyErr_SetString(PyExc_RuntimeError,
-                        "an audit hook stopped the profiler while it was starting");
-    return tool.monitoring != NULL;
+    PyErr_Clear();
+    return sd_fail(SD_ELACKS,
+                   "an audit hook stopped the profiler while it was starting");
+}
+
+static int called(PyObject *result)
+{
+    Py_XDECREF(result);
+    return result ? 0 : -1;
 }
 
 /* Calls sys.monitoring.NAME(...); -1 with an exception. */
@@ -43,8 +53,8 @@ static int tell(const char *name, const char *format, ...)
     va_list given;
     PyObject *arguments, *method, *result = NULL;
 
-    if (!is_taken())
-        return -1;
+    if (!tool.monitoring)
+        return stopped();
     va_start(given, format);
     arguments = Py_VaBuildValue(format, given);
     va_end(given);
@@ -53,8 +63,26 @@ static int tell(const char *name, const char *format, ...)
         result = PyObject_CallObject(method, arguments);
     Py_XDECREF(arguments);
     Py_XDECREF(method);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
+    return called(result);
+}
+
+int sd_tool_said(int rc, const char *what)
+{
+    struct sd_pending_exception raised;
+    PyObject *text;
+    const char *why;
+
+    if (rc != -1 || !PyErr_Occurred())
+        return rc;
+    raised = sd_pending_exception_take();
+    text = PyObject_Str(raised.value);
+    why = text ? PyUnicode_AsUTF8(text) : NULL;
+    rc = sd_fail(SD_ELACKS, "sys.monitoring refused the events for %s: %s", what,
+                 why && *why ? why : Py_TYPE(raised.value)->tp_name);
+    Py_XDECREF(text);
+    sd_pending_exception_drop(raised);
+    PyErr_Clear();
+    return rc;
 }
 
 /* --- Listeners ------------------------------------------------------------------- */
@@ -116,15 +144,21 @@ static PyType_Spec listener_spec = {
     .slots = listener_slots,
 };
 
-/* The one callback for all who want this event; None when nobody does. */
-static PyObject *listener_for(int event)
+/* The one callback for all who want this event; NULL when nobody does. */
+static vectorcallfunc callback_of(int event)
 {
     vectorcallfunc call = NULL;
-    struct listener *l;
 
     for (const struct sd_tool_user *u = tool.users; u; u = u->next)
         if (u->callbacks[event])
             call = call ? ask_all : u->callbacks[event];
+    return call;
+}
+
+static PyObject *new_listener(int event, vectorcallfunc call)
+{
+    struct listener *l;
+
     if (!call)
         return Py_NewRef(Py_None);
     l = PyObject_New(struct listener, (PyTypeObject *)tool.type);
@@ -135,47 +169,85 @@ static PyObject *listener_for(int event)
     return (PyObject *)l;
 }
 
+/* The interpreter has the callback that is wanted, or -1 with an exception.  It runs
+ * audit hooks before it takes one, which may want another by now; what they registered
+ * meanwhile is overwritten then. */
+static int tell_callback(int event)
+{
+    vectorcallfunc call = callback_of(event);
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && call != tool.told[event]; i++) {
+        PyObject *l = i < TELL_MOST ? new_listener(event, call) : NULL;
+
+        rc = l ? tell("register_callback", "(ilO)", tool.id, 1L << event, l) : -1;
+        Py_XDECREF(l);
+        if (rc == 0)
+            tool.told[event] = call;
+        else if (i == TELL_MOST)
+            rc = sd_fail(SD_ELACKS, "an audit hook starts or stops a profiler whenever "
+                                    "one starts or stops");
+        call = callback_of(event);
+    }
+    return rc;
+}
+
+static int tell_everywhere(void)
+{
+    long all = 0;
+
+    for (const struct sd_tool_user *u = tool.users; u; u = u->next)
+        all |= u->everywhere;
+    return tell("set_events", "(il)", tool.id, all);
+}
+
 static int index_of(long number)
 {
     sd_assert(number != 0); /* the instruction has no answer then */
     return __builtin_ctzl((unsigned long)number);
 }
 
+static int number_of(const char *event, long *number)
+{
+    PyObject *events =
+        tool.monitoring ? PyObject_GetAttrString(tool.monitoring, "events") : NULL;
+    PyObject *n = events ? PyObject_GetAttrString(events, event) : NULL;
+
+    *number = n ? PyLong_AsLong(n) : -1;
+    Py_XDECREF(n);
+    Py_XDECREF(events);
+    return *number > 0 && index_of(*number) < SD_TOOL_EVENTS ? 0 : -1;
+}
+
 int sd_tool_hear(struct sd_tool_user *who, const char *event, vectorcallfunc callback,
                  long *number)
 {
-    PyObject *events =
-        is_taken() ? PyObject_GetAttrString(tool.monitoring, "events") : NULL;
-    PyObject *n = events ? PyObject_GetAttrString(events, event) : NULL, *l = NULL;
-    int rc = -1;
+    vectorcallfunc before;
+    int rc, i;
 
-    *number = n ? PyLong_AsLong(n) : -1;
-    if (*number > 0 && index_of(*number) < SD_TOOL_EVENTS) {
-        vectorcallfunc *mine = &who->callbacks[index_of(*number)], before = *mine;
-
-        rc = 0;
-        if (before != callback) {
-            *mine = callback;
-            l = listener_for(index_of(*number));
-            rc = l ? tell("register_callback", "(iOO)", tool.id, n, l) : -1;
-        }
-        if (rc < 0)
-            *mine = before;
-    }
-    Py_XDECREF(l);
-    Py_XDECREF(n);
-    Py_XDECREF(events);
+    *number = -1;
+    if (!who->has_joined)
+        return stopped();
+    rc = number_of(event, number);
+    if (rc < 0)
+        return rc;
+    i = index_of(*number);
+    before = who->callbacks[i];
+    who->callbacks[i] = callback;
+    rc = tell_callback(i);
+    if (!who->has_joined)
+        return stopped();
+    if (rc < 0)
+        who->callbacks[i] = before;
     return rc;
 }
 
 int sd_tool_hear_all(struct sd_tool_user *who, long events)
 {
-    long all = 0;
-
+    if (!who->has_joined)
+        return stopped();
     who->everywhere = events;
-    for (const struct sd_tool_user *u = tool.users; u; u = u->next)
-        all |= u->everywhere;
-    return tell("set_events", "(il)", tool.id, all);
+    return tell_everywhere();
 }
 
 int sd_tool_hear_of(PyCodeObject *code, long events)
@@ -228,6 +300,7 @@ static int take(void)
 
     if (!monitoring)
         return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
+    memset(&tool, 0, sizeof tool);
     tool.monitoring = Py_NewRef(monitoring);
     tool.missing = PyObject_GetAttrString(monitoring, "MISSING");
     tool.disable = PyObject_GetAttrString(monitoring, "DISABLE");
@@ -270,24 +343,7 @@ int sd_tool_join(struct sd_tool_user *who)
     return rc;
 }
 
-static int unregister(struct sd_tool_user *who)
-{
-    int rc = 0;
-
-    for (int i = 0; i < SD_TOOL_EVENTS; i++) {
-        PyObject *l;
-
-        if (!who->callbacks[i])
-            continue;
-        who->callbacks[i] = NULL;
-        l = listener_for(i);
-        if (!l || tell("register_callback", "(ilO)", tool.id, 1L << i, l) < 0)
-            rc = -1;
-        Py_XDECREF(l);
-    }
-    return rc;
-}
-
+/* Its callbacks are nobody's from here on. */
 static void take_out(struct sd_tool_user *who)
 {
     struct sd_tool_user **at = &tool.users;
@@ -300,19 +356,31 @@ static void take_out(struct sd_tool_user *who)
     *who = (struct sd_tool_user){ 0 };
 }
 
+/* Whoever joins meanwhile takes an id of its own. */
+static void give_id_back(void)
+{
+    PyObject *monitoring = Py_NewRef(tool.monitoring);
+    int id = tool.id;
+
+    forget();
+    if (called(PyObject_CallMethod(monitoring, "free_tool_id", "i", id)) < 0)
+        PyErr_Clear();
+    Py_DECREF(monitoring);
+}
+
+/* It is out of the list before the first audit hook runs: a hook that starts a profiler
+ * joins again, and one that stops the last gives the id back. */
 void sd_tool_leave(struct sd_tool_user *who)
 {
     if (!who->has_joined || tool.interpreter != PyInterpreterState_Get())
         return;
-    if (sd_tool_hear_all(who, 0) < 0)
-        PyErr_Clear();
-    if (unregister(who) < 0)
-        PyErr_Clear();
     take_out(who);
-    if (tool.users)
-        return;
-    if (tell("free_tool_id", "(i)", tool.id) < 0)
+    if (tell_everywhere() < 0)
         PyErr_Clear();
-    forget();
+    for (int i = 0; i < SD_TOOL_EVENTS; i++)
+        if (tell_callback(i) < 0)
+            PyErr_Clear();
+    if (!tool.users && tool.monitoring)
+        give_id_back();
 }
 #endif

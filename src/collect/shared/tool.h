@@ -33,7 +33,8 @@ int sd_tool_join(struct sd_tool_user *who);
 void sd_tool_leave(struct sd_tool_user *who);
 
 /* The callback of an event of this name in sys.monitoring.events, with NULL none.  Its
- * number goes to *number.  -1 with an exception. */
+ * number goes to *number.  Fails as sd_tool_join does, as all of these; also when an
+ * audit hook of the program made `who` leave meanwhile. */
 int sd_tool_hear(struct sd_tool_user *who, const char *event, vectorcallfunc callback,
                  long *number);
 /* These are heard of all code.  A callback may return sd_tool_disable() to hear no more
@@ -46,5 +47,8 @@ PyObject *sd_tool_missing(void); /* sys.monitoring.MISSING; borrowed */
 PyObject *sd_tool_disable(void); /* sys.monitoring.DISABLE; a new reference */
 /* Everything that was left out is heard again, by other tools too. */
 int sd_tool_restart(void);
+/* What one of these returned, with a sentence where it was an exception, which is gone
+ * then.  `what`: the events were for. */
+int sd_tool_said(int rc, const char *what);
 #endif
 #endif
