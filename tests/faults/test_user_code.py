@@ -8,34 +8,63 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, clean_env, equal, run, run_tests, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, Capture, clean_env, equal, run, run_tests, sonde, sonde_run, write  # noqa: E402
 
 HEAD = """
-import gc, signal, sys, time, weakref
+import array, gc, itertools, os, signal, sys, threading, time, weakref
 from sonde import LineProfiler, Profile
 
 refusals = []
+sizes = itertools.count(1000)
+is_over = False     # nothing is changed any more
 
 def change(profiler, *names):
-    for name in names:
+    for name in () if is_over else names:
         try:
-            getattr(profiler, name)()
+            if name == "anew":      # a session with other settings takes the place of the last
+                profiler.__init__(nodes=next(sizes))
+            else:
+                getattr(profiler, name)()
         except Exception as e:
             refusals.append(str(e))
 
 def recurse(n):
     m = n - 1
     return n and recurse(m)
+
+def count_of(profiler):
+    return sum(e.callcount for e in profiler.getstats() if getattr(e.code, "code", e.code) is recurse.__code__)
 """
 
-CHANGES = [("clear",), ("disable",), ("clear", "enable"), ("disable", "clear"), ("getstats", "clear"), ("__init__",)]
+# Whatever happened, profilers still hear every call: the one at hand, and new ones.
+TAIL = """
+is_over = True
+for profiler in (globals().get("p"), Profile(), Profile(threads=True, builtins=False)):
+    if isinstance(profiler, Profile):
+        profiler.disable()
+        profiler.clear()
+        profiler.enable()
+        recurse(6)
+        profiler.disable()
+        assert count_of(profiler) == 7, count_of(profiler)
+"""
+
+CHANGES = [("clear",), ("disable",), ("clear", "enable"), ("disable", "clear"), ("getstats", "clear"), ("__init__",),
+           ("anew",), ("anew", "enable")]
 
 
 def survives(folder, source):
-    """What it prints."""
-    program = write(folder, "program.py", HEAD + source)
-    done = run([PYTHON, program], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
+    """What it prints.  It runs by itself, with memory that is overwritten when it is freed, and in a capture, in
+    which no check of ours may fail."""
+    program = write(folder, "program.py", HEAD + source + TAIL)
+    done = run([PYTHON, program], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH, PYTHONMALLOC="malloc", MALLOC_PERTURB_="165"))
     equal(done.status, 0, "status of\n%s\n%s" % (source, done.err))
+    captured, path = sonde_run(folder, program)
+    equal(captured.status, 0, "status in a capture of\n%s\n%s" % (source, captured.err))
+    notes = sonde("info", path)
+    equal(notes.status, 0, "status of sonde info")
+    assert "a check of Sonde's own failed" not in notes.out, notes.out
+    os.remove(path)
     return done.out
 
 
@@ -119,10 +148,11 @@ gc.collect()
 
 HOOK = """
 is_inside = False
+words = ("setprofile", "settrace", "monitoring")
 
 def hook(event, args):
     global is_inside
-    if is_inside or not any(word in event for word in ("setprofile", "settrace", "monitoring")):
+    if is_inside or is_over or not any(word in event for word in words):
         return
     is_inside = True
     try:
@@ -147,6 +177,272 @@ for i in range(20):
     recurse(3)
     change(p, "disable", "clear")
 """ % (names,))
+
+
+def test_hooks_of_every_audit_event_change_a_profile(folder):
+    """Also of what is run, opened and written in our calls."""
+    for names in CHANGES:
+        survives(folder, HOOK + """
+words = ("",)
+p = Profile()
+q = Profile(threads=True)
+
+def react():
+    change(p, *%r)
+    change(q, "enable", "disable")
+
+for i in range(10):
+    change(p, "enable")
+    recurse(3)
+    change(p, "disable", "create_stats")
+    try:
+        p.dump_stats("x.pstats")
+    except Exception as e:
+        refusals.append(str(e))
+""" % (names,))
+
+
+def test_audit_hooks_replace_statistics_that_are_written(folder):
+    survives(folder, HOOK + """
+import pstats
+words = ("marshal.dumps",)
+
+for react in (lambda: p.snapshot_stats(), lambda: p.create_stats(), lambda: delattr(p, "stats"), lambda: p.clear()):
+    for i in range(20):
+        p = Profile()
+        p.enable()
+        recurse(3)
+        p.disable()
+        p.dump_stats("x.pstats")
+        assert pstats.Stats("x.pstats").total_calls == 5        # and disable()
+""")
+
+
+# Where there is monitoring, a profiler that stops registers many callbacks: the hook acts at one after the other.
+def test_audit_hooks_enable_another_profile_while_one_stops(folder):
+    survives(folder, HOOK + """
+def react():
+    global is_done
+    if next(turns) == at:
+        is_done = True
+        for name in names:
+            getattr(q, name)()
+
+p = Profile()
+is_done = False
+for q in (Profile(), Profile(threads=True), Profile(builtins=False), Profile(signatures=False)):
+    for names in (("enable",), ("enable", "disable"), ("enable", "disable", "enable")):
+        for at in range(12):
+            turns = itertools.count(100)
+            p.enable()
+            recurse(6)
+            turns, is_done = itertools.count(), False
+            p.disable()
+            turns = itertools.count(100)
+            recurse(6)
+            q.disable()
+            assert count_of(q) == (7 if is_done and names[-1] == "enable" else 0), (names, at, count_of(q))
+            q.clear()
+assert count_of(p) == 4 * 3 * 12 * 7, count_of(p)
+""")
+
+
+def test_audit_hooks_enable_another_profile_while_one_starts(folder):
+    survives(folder, HOOK + """
+def react():
+    global is_done
+    if next(turns) == at:
+        is_done = True
+        for name in names:
+            getattr(q, name)()
+
+p = Profile()
+is_done = False
+for q in (Profile(), Profile(threads=True), Profile(builtins=False), Profile(signatures=False)):
+    for names in (("enable",), ("enable", "disable")):
+        for at in range(12):
+            turns, is_done = itertools.count(), False
+            p.enable()
+            turns = itertools.count(100)
+            recurse(6)
+            p.disable()
+            q.disable()
+            assert count_of(q) == (7 if is_done and names[-1] == "enable" else 0), (names, at, count_of(q))
+            q.clear()
+assert count_of(p) == 4 * 2 * 12 * 7, count_of(p)
+""")
+
+
+def test_what_an_audit_hook_raises_is_told(folder):
+    out = survives(folder, HOOK + """
+def react():
+    raise PermissionError("no profilers in here")
+
+p = Profile()
+try:
+    p.enable()
+except ImportError as e:
+    print(e)
+""")
+    equal(out, "sys.monitoring refused the events for calls: no profilers in here\n" if sys.version_info >= (3, 12) else "", "output")
+
+
+def test_a_timer_ends_another_profile(folder):
+    """The first call of a deep stack in another thread reads the timer."""
+    for act in ("q.clear()", "del globals()['q']"):
+        survives(folder, """
+def descend(n, lock):
+    if n:
+        return descend(n - 1, lock)
+    lock.acquire()
+    recurse(6)
+
+def timer():
+    if threading.get_ident() != first and "q" in globals():
+        %s
+        kept.extend(array.array("B", os.urandom(n)) for n in range(104, 1500, 16))      # what was freed is overwritten
+    return time.perf_counter()
+
+first = threading.get_ident()
+kept = []
+for i in range(20):
+    lock = threading.Lock()
+    lock.acquire()
+    other = threading.Thread(target=descend, args=(20, lock))
+    other.start()
+    q = Profile(threads=True, builtins=False)
+    p = Profile(timer, threads=True, builtins=False)
+    q.enable()
+    p.enable()
+    lock.release()
+    other.join()
+    p.disable()
+    q = None
+""" % act)
+
+
+def test_finalizers_of_code_make_a_profile_anew(folder):
+    survives(folder, """
+def start_anew():
+    p.__init__(threads=True)
+    p.enable()
+
+for i in range(20):
+    p = Profile()
+    names = {}
+    exec("def made(): return 1", names)
+    weakref.finalize(names["made"].__code__, start_anew)
+    p.enable()
+    names["made"]()
+    p.disable()
+    names.clear()
+    p.__init__(cpu=True)
+    recurse(6)
+    p.disable()
+    assert count_of(p) == 7
+    del p
+    gc.collect()
+    for k in range(100):
+        exec("def made(): return 1")
+        recurse(1)
+p = None
+""")
+
+
+def test_arguments_run_code(folder):
+    """They let another thread enter the timer, in which nothing may be changed."""
+    out = survives(folder, """
+class Argument:
+    def __float__(self):
+        return float(self.__index__())
+
+    def __index__(self):
+        global other
+        other = threading.Thread(target=enable)
+        other.start()
+        entered.wait()
+        return 0
+
+    def __bool__(self):
+        return not self.__index__()
+
+def timer():
+    if threading.get_ident() != first:
+        entered.set()
+        left.wait()
+    return time.perf_counter()
+
+def enable():
+    p.enable()
+    p.disable()
+
+first = threading.get_ident()
+entered, left = threading.Event(), threading.Event()
+p = Profile(timer)
+for call in (lambda: p.getstats(bias=Argument()), lambda: p.getstats(thread=Argument()), lambda: p.getstats(cpu=Argument()),
+             lambda: p.enable(builtins=Argument()), lambda: p.enable(signatures=Argument()),
+             lambda: p.__init__(timer, Argument()), lambda: p.__init__(timer, nodes=Argument())):
+    entered.clear()
+    left.clear()
+    try:
+        call()
+        print("not refused")
+    except RuntimeError as e:
+        print(str(e).split(" ", 2)[2])
+    except ValueError as e:
+        print(e)
+    left.set()
+    other.join()
+""")
+    equal(out, "profiler in external timer\n" * 6 + "nodes must be from 2 to 16,000,000\n", "refusals")
+
+
+def test_counts_of_a_table_run_code(folder):
+    survives(folder, """
+from sonde.compat import pstats
+
+class Count:
+    def __index__(self):
+        counts.clear()
+        kept.extend(os.urandom(n) for n in range(8, 200, 8))
+        return 1
+
+class Source:
+    def create_stats(self):
+        self.stats = {("file", 1, "name"): counts}
+
+kept = []
+for i in range(100):
+    counts = [Count(), 100000 + i, 0.5 + i, 1.5 + i, {}]
+    pstats.Stats(Source())
+""")
+
+
+def test_a_capture_goes_on_when_audit_hooks_change_profiles(folder):
+    program = write(folder, "program.py", HEAD + HOOK + """
+p = Profile()
+q = Profile(threads=True)
+
+def react():
+    change(p, "clear", "disable", "anew", "enable")
+    change(q, "enable", "disable")
+
+for i in range(10):
+    change(p, "enable")
+    recurse(3)
+    change(p, "disable")
+""" + TAIL + """
+def last():
+    pass
+
+for i in range(7):
+    last()
+""")
+    done, path = sonde_run(folder, program, options=["--with", "calls"])
+    equal(done.status, 0, "status: %s" % done.err)
+    assert "a check of Sonde's own failed" not in sonde("info", path).out
+    rows = Capture(path).report["functions"]
+    equal([row["calls"] for row in rows if row["function"] == "last"], [7], "calls of last()")
 
 
 def test_audit_hooks_start_another_line_profiler(folder):
