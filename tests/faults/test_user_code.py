@@ -464,4 +464,270 @@ for i in range(20):
 """)
 
 
+# ---- LineProfiler: at every audit event of one call, or at one of them, `react` runs
+
+LINE_HEAD = """
+import os, threading
+
+is_inside = is_watched = False
+n_events = act_at = 0   # at the event of this number; 0: at each
+
+def hook(event, args):
+    global is_inside, n_events
+    if is_inside or not is_watched:
+        return
+    n_events += 1
+    if act_at in (0, n_events):
+        is_inside = True
+        try:
+            react()
+        finally:
+            is_inside = False
+
+sys.addaudithook(hook)
+
+def watch(profiler, *names):
+    global is_watched, n_events
+    n_events, is_watched = 0, True
+    try:
+        for name in names:
+            getattr(profiler, name)()
+    finally:
+        is_watched = False
+
+def counted(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+def hits(profiler, function=counted):
+    code = function.__code__
+    return [row[1] for row in sorted(profiler.rows(code)) if row[1]]
+
+ONE = [1, 6, 5, 1]  # of counted(5)
+TWO = [2, 12, 10, 2]
+
+def expect(wanted, got, what):
+    assert got == wanted, "%s: %r, not %r; event %d" % (what, got, wanted, act_at)
+
+def end(profiler):
+    while profiler.enable_count:
+        profiler.disable_by_count()
+    profiler.disable()
+    profiler.stop()
+    profiler.clear()
+
+def fork():   # goes through all that count
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    expect(0, os.waitpid(child, 0)[1], "status of a child")
+
+def expect_clean(profiler):
+    end(profiler)
+    profiler(counted)(5)
+    expect(ONE, hits(profiler), "hits of one wrapped call")
+    expect(False, profiler.is_active, "whether it counts behind that")
+    fork()
+    end(profiler)
+
+def in_thread(function):
+    t = threading.Thread(target=function)
+    t.start()
+    t.join()
+"""
+
+LINE_CHANGES = [("enable",), ("start",), ("disable",), ("stop",), ("clear",), ("enable", "disable"), ("enable", "clear"),
+                ("enable", "stop"), ("enable", "stop", "enable"), ("enable_by_count",), ("enable_by_count", "disable_by_count")]
+
+
+def counts_lines(folder, source):
+    program = write(folder, "program.py", HEAD + LINE_HEAD + source)
+    done = run([PYTHON, program], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH), limit=60)
+    equal(done.status, 0, "status (%s) of\n%s" % (done.err[-300:], source))
+
+
+def test_audit_hooks_change_the_same_line_profiler(folder):
+    for names in LINE_CHANGES:
+        counts_lines(folder, """
+def react():
+    change(p, *%r)
+
+for act_at in range(10):
+    p = LineProfiler(counted)
+    for name in ("enable", "start", "enable_by_count"):
+        watch(p, name)
+        expect(True, p.is_active, "whether it counts after " + name)
+        fork()
+        counted(5)
+        expect(ONE, hits(p), "hits after " + name)
+        watch(p, "disable", "clear")
+        watch(p, "stop", "clear")
+        expect_clean(p)
+assert not refusals, refusals
+""" % (names,))
+
+
+def test_audit_hooks_change_another_line_profiler(folder):
+    for names in LINE_CHANGES:
+        counts_lines(folder, """
+def react():
+    change(q, *%r)
+    change(LineProfiler(counted), *%r)
+
+for act_at in range(10):
+    p, q = LineProfiler(counted), LineProfiler(counted)
+    for i in range(2):
+        watch(p, "enable")
+        end(q)
+        counted(5)
+        expect(ONE, hits(p), "hits of the one")
+        q.enable()
+        counted(5)
+        expect(TWO, hits(p), "hits of the one beside another")
+        expect(ONE, hits(q), "hits of the other")
+        p.disable()
+        q.disable()
+        watch(q, "stop")
+        watch(p, "stop")
+        expect_clean(p)
+        expect_clean(q)
+assert not refusals, refusals
+""" % (names, names))
+
+
+def test_threads_use_a_line_profiler_in_its_audit_hooks(folder):
+    counts_lines(folder, """
+n_calls = 0
+
+def use():
+    global n_calls
+    p.enable()
+    counted(5)
+    p.disable()
+    n_calls += 1
+
+def react():
+    in_thread(use)
+
+def expect_all(n, what):
+    expect([n * h for h in ONE] if n else [], hits(p), what)
+
+for act_at in range(1, 10):
+    p, n_calls = LineProfiler(counted), 0
+    watch(p, "enable")
+    counted(5)
+    expect_all(n_calls + 1, "hits when it is enabled")
+    p.disable()
+    p.clear()
+    p.enable()
+    n_calls = 0
+    p.disable()
+    watch(p, "stop")
+    expect_all(n_calls, "hits when it is stopped")
+    expect_clean(p)
+""")
+
+
+def test_audit_hooks_that_raise_refuse_a_line_profiler(folder):
+    for names in [()] + LINE_CHANGES:
+        counts_lines(folder, """
+def react():
+    change(p, *%r)
+    raise PermissionError
+
+for act_at in range(10):
+    for has_other in (False, True):
+        p, q = LineProfiler(counted), LineProfiler(counted)
+        if has_other:
+            q.enable()
+        change(p, "disable")
+        try:
+            watch(p, "enable")
+        except Exception as e:
+            refusals.append(str(e))
+        was_active = p.is_active
+        counted(5)
+        expect(ONE if was_active else [], hits(p), "hits")
+        expect(ONE if has_other else [], hits(q), "hits of the other")
+        watch(p, "stop", "clear")
+        expect_clean(p)
+        end(q)
+        expect_clean(q)
+assert refusals
+""" % (names,))
+
+
+def test_an_audit_hook_leaves_a_line_open_in_a_profiler_that_is_cleared(folder):
+    counts_lines(folder, """
+act_at = 1
+here, go = threading.Event(), threading.Event()
+t = None
+
+def waits():
+    here.set()
+    go.wait()
+    total = 1
+    return total
+
+def use():
+    p.enable()
+    waits()
+    p.disable()
+
+def react():
+    global t
+    t = threading.Thread(target=use)
+    t.start()
+    here.wait()
+
+p = LineProfiler(waits, counted)
+p.enable()
+counted(5)
+p.disable()
+watch(p, "clear")
+go.set()
+if t:   # clear() runs hooks on 3.12 and 3.13
+    t.join()
+    expect([1, 1, 1, 1], hits(p, waits), "hits of what was open")
+expect([], hits(p), "hits before clear()")
+expect_clean(p)
+""")
+
+
+def test_an_audit_hook_counts_a_start_of_its_own(folder):
+    counts_lines(folder, """
+act_at = 1
+
+def react():
+    p.enable_by_count()
+
+p = LineProfiler(counted)
+watch(p, "enable_by_count")
+expect(2, p.enable_count, "starts")
+p.disable_by_count()
+counted(5)
+expect(ONE, hits(p), "hits while one start is left")
+expect_clean(p)
+""")
+
+
+def test_an_audit_hook_starts_a_line_profiler_that_calibrates(folder):
+    counts_lines(folder, """
+def runs():
+    watch(p, "enable")
+    a = 1
+    b = 2
+    p.disable()
+
+def react():
+    p.enable()
+
+p = LineProfiler(runs)
+runs()
+expect([1, 1, 1], hits(p, runs), "hits of the function that enabled it")
+""")
+
+
 run_tests(globals())

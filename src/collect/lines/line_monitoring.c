@@ -23,7 +23,7 @@
 
 /* What the interpreter has only one of. */
 static struct {
-    PyInterpreterState *interpreter; /* that is listened to; NULL: none */
+    PyInterpreterState *interpreter; /* that is listened to, all in place; NULL: none */
     long local;                      /* events of chosen code objects */
     bool has_disabled;               /* places were left out */
 } front;
@@ -196,31 +196,39 @@ static const struct event {
 #undef EVENT
 };
 
+enum { N_HEARD = sizeof heard / sizeof heard[0] };
+
+/* Audit hooks run in the first loop, and may call this for other sessions: each call
+ * registers what is missing and ends with the same numbers.  None runs after the loop.
+ */
 static int set_listeners(void)
 {
-    long masks[2] = { 0, 0 };
+    long masks[2] = { 0, 0 }, numbers[N_HEARD];
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof heard / sizeof heard[0]; i++) {
-        long number;
-
-        rc = sd_tool_hear(&user, heard[i].name, heard[i].callback, &number);
-        if (rc < 0)
-            break;
-        masks[heard[i].reach] |= number;
+    for (int i = 0; rc == 0 && i < N_HEARD; i++)
+        rc = sd_tool_hear(&user, heard[i].name, heard[i].callback, &numbers[i]);
+    for (int i = 0; rc == 0 && i < N_HEARD; i++) {
+        masks[heard[i].reach] |= numbers[i];
         if (sd_line_seeks && strcmp(heard[i].name, "PY_START") == 0)
-            masks[GLOBAL] |= number;
+            masks[GLOBAL] |= numbers[i];
     }
+    if (rc == 0)
+        rc = sd_tool_hear_all(&user, masks[GLOBAL]);
+    if (rc != 0)
+        return rc;
     front.local = masks[LOCAL];
-    return rc == 0 ? sd_tool_hear_all(&user, masks[GLOBAL]) : rc;
+    front.interpreter = PyInterpreterState_Get();
+    return 0;
 }
 
+/* Audit hooks run last, and a session that starts in one listens anew. */
 static void stop_listening(void)
 {
     if (front.has_disabled && sd_tool_restart() < 0)
         PyErr_Clear();
-    sd_tool_leave(&user);
     memset(&front, 0, sizeof front);
+    sd_tool_leave(&user);
 }
 
 static int start_listening(void)
@@ -230,15 +238,7 @@ static int start_listening(void)
     if (rc != 0)
         return rc;
     memset(&front, 0, sizeof front);
-    front.interpreter = PyInterpreterState_Get();
-    rc = set_listeners();
-    if (rc != 0) {
-        struct sd_pending_exception why = sd_pending_exception_take();
-
-        stop_listening();
-        sd_pending_exception_give_back(why);
-    }
-    return rc;
+    return set_listeners();
 }
 
 int sd_lines_listen(bool is_on)
@@ -247,12 +247,12 @@ int sd_lines_listen(bool is_on)
     struct sd_pending_exception raised;
     int rc = 0;
 
-    if (is_on == is_here && !(is_on && sd_line_seeks))
+    if (is_on ? is_here && !sd_line_seeks : front.interpreter && !is_here)
         return 0;
     raised = sd_pending_exception_take();
     if (is_on)
         rc = sd_tool_said(is_here ? set_listeners() : start_listening(), "lines");
-    else if (is_here)
+    else
         stop_listening();
     sd_pending_exception_give_back(raised);
     return rc;

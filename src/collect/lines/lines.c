@@ -16,6 +16,7 @@
 
 struct thread {
     struct sd_line_stack stack;
+    unsigned n_starting; /* calls of link_session under way in it */
     struct thread *next;
 };
 
@@ -289,21 +290,6 @@ bool sd_line_is_any_active(void) { return lines.n_on > 0; }
 /* --- On, off and between -----------------------------------------------------------
  */
 
-static int link_session(struct sd_line_session *s)
-{
-    int rc = sd_lines_listen(true);
-
-    sd_assert(!s->is_linked);
-    if (rc < 0)
-        return rc;
-    s->next = lines.sessions;
-    lines.sessions = s;
-    s->is_linked = true;
-    for (size_t i = 0; i < s->n_pages && rc == 0; i++)
-        rc = sd_line_page_open(s->pages[i]);
-    return rc;
-}
-
 /* With the lock. */
 static void unlink_session(struct sd_line_session *s)
 {
@@ -333,6 +319,72 @@ static void switch_off(struct sd_line_session *s)
     lines.n_on--;
 }
 
+static void take_off(struct sd_line_session *s)
+{
+    pthread_mutex_lock(&lines.lock);
+    switch_off(s);
+    unlink_session(s);
+    drop_entries();
+    pthread_mutex_unlock(&lines.lock);
+    sd_line_table_put_clock(s);
+}
+
+static bool is_any_starting(void)
+{
+    struct thread *th;
+
+    pthread_mutex_lock(&lines.lock);
+    for (th = lines.threads; th && th->n_starting == 0;)
+        th = th->next;
+    pthread_mutex_unlock(&lines.lock);
+    return th != NULL;
+}
+
+/* Stops what no session needs any more.  Audit hooks may run, and free any session. */
+static void listen_less(void)
+{
+    if (!lines.sessions && !is_any_starting())
+        sd_lines_listen(false);
+    else if (lines.n_on == 0)
+        sd_lines_pause(true);
+}
+
+/* Runs no code of the program. */
+static int open_pages(struct sd_line_session *s)
+{
+    int rc = 0;
+
+    sd_assert(!s->is_linked);
+    s->next = lines.sessions;
+    lines.sessions = s;
+    s->is_linked = true;
+    for (size_t i = 0; i < s->n_pages && rc == 0; i++)
+        rc = sd_line_page_open(s->pages[i]);
+    if (rc < 0)
+        take_off(s);
+    return rc;
+}
+
+/* Audit hooks may run and start or stop any session, this one too: when they return, it
+ * may be linked, and even count already. */
+static int link_session(struct sd_line_session *s)
+{
+    struct sd_line_stack *here = sd_line_stack();
+    int rc;
+
+    if (!here)
+        return sd_no_memory();
+    thread_of(here)->n_starting++; /* nobody stops listening meanwhile */
+    rc = sd_lines_listen(true);
+    sd_assert(thread_of(here)->n_starting > 0);
+    thread_of(here)->n_starting--;
+    if (rc == 0 && !s->is_linked)
+        rc = open_pages(s);
+    if (rc < 0)
+        listen_less();
+    return rc;
+}
+
 static void settle_all(uint64_t now)
 {
     pthread_mutex_lock(&lines.lock);
@@ -352,10 +404,8 @@ int sd_line_session_start(struct sd_line_session *s)
         rc = link_session(s);
     else if (lines.n_on == 0)
         sd_lines_pause(false);
-    if (rc < 0) {
-        sd_line_session_stop(s);
+    if (rc < 0 || s->turn.is_on)
         return rc;
-    }
     s->turn.since = sd_ticks_now(lines.clock);
     if (lines.n_on > 0)
         settle_all(s->turn.since);
@@ -384,16 +434,8 @@ void sd_line_session_stop(struct sd_line_session *s)
 {
     if (!s->is_linked)
         return;
-    pthread_mutex_lock(&lines.lock);
-    switch_off(s);
-    unlink_session(s);
-    drop_entries();
-    pthread_mutex_unlock(&lines.lock);
-    sd_line_table_put_clock(s);
-    if (!lines.sessions)
-        sd_lines_listen(false);
-    else if (lines.n_on == 0)
-        sd_lines_pause(true);
+    take_off(s);
+    listen_less();
 }
 
 void sd_line_session_settle(struct sd_line_session *s)
@@ -415,13 +457,19 @@ void sd_line_session_end(struct sd_line_session *s)
     sd_line_table_put_clock(s);
 }
 
+/* The table is dropped before any audit hook runs.  A hook may start the session, and
+ * then lines are open in its new table. */
 int sd_line_session_clear(struct sd_line_session *s)
 {
     bool was_on = s->turn.is_on;
 
-    sd_line_session_stop(s);
+    if (s->is_linked)
+        take_off(s);
     sd_line_table_drop(s);
-    return was_on ? sd_line_session_start(s) : 0;
+    if (was_on)
+        return sd_line_session_start(s);
+    listen_less();
+    return 0;
 }
 
 /* As many of these take about as long as to be stopped and started again: so resting

@@ -12,7 +12,10 @@
  * with each call of a function, as decorators do, rests in between: nothing is counted
  * and nothing is taken back, until the interpreter has told of much for nobody.
  *
- * Everything here wants the interpreter's lock.
+ * Everything here wants the interpreter's lock.  Starting, stopping, clearing and
+ * freeing a session may run audit hooks of the program.  These, and other threads
+ * meanwhile, may do the same to any session, this one too unless it is being freed.  A
+ * session that starts is on when the call returns, whatever they did to it.
  *
  * Fork: the table of a capture is the parent's, and the child makes its own when its
  * first line is counted; those in memory are a copy, in which the child goes on. */
@@ -111,7 +114,9 @@ bool sd_line_told_for_nobody(const PyCodeObject *code);
 /* Something was chosen, or is counted again: frames of it that run already in this
  * thread are told of from now on. */
 void sd_lines_adopt(void);
-/* Some session is linked, or none any more. */
+/* Some session is about to be linked, or none is any more.  Audit hooks may run and
+ * call this again; after 0 everything is in place.  After a failure, call it with false
+ * unless others listen. */
 int sd_lines_listen(bool is_on);
 /* All that are linked rest, or one counts again: what is cheap to take back is. */
 void sd_lines_pause(bool is_on);

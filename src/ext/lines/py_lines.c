@@ -76,12 +76,17 @@ static PyObject *lines_add(PyObject *self, PyObject *code)
     return rc < 0 ? sd_ext_raise(rc) : PyBool_FromLong(rc);
 }
 
-/* One that rests knows already what it costs.  A signal handler of the program may have
- * raised meanwhile. */
+/* One that rests knows already what it costs.  While that is measured, a signal handler
+ * of the program may raise, and an audit hook may start the session: since hooks are
+ * not traced, the frames that run are adopted afterwards. */
 static int start(struct sd_line_session *s)
 {
-    if (!s->is_linked && sd_line_calibrate(s) < 0)
+    if (s->is_linked)
+        return sd_line_session_start(s);
+    if (sd_line_calibrate(s) < 0)
         return -1;
+    if (s->turn.is_on)
+        sd_lines_adopt();
     return sd_line_session_start(s);
 }
 
@@ -173,8 +178,9 @@ static PyObject *lines_enable_by_count(PyObject *self, PyObject *unused)
         Py_RETURN_NONE;
     }
     rc = switch_on(l, s);
-    if (rc == 0)
-        rc = sd_enabled_threads_set_count(&l->enabled, sd_thread_state_number(), 1);
+    t = rc == 0 ? sd_enabled_threads_find(&l->enabled, sd_thread_state_number()) : NULL;
+    if (t)
+        t->count++; /* not 1: an audit hook may have counted, too */
     return done(rc);
 }
 
