@@ -730,4 +730,22 @@ expect([1, 1, 1], hits(p, runs), "hits of the function that enabled it")
 """)
 
 
+def test_a_line_profiler_that_starts_in_an_audit_hook_does_not_calibrate(folder):
+    """The interpreter tells of no line there, so a line would seem to cost nothing."""
+    counts_lines(folder, """
+def react():
+    p.enable()
+    p.disable()
+
+p, q = LineProfiler(counted), LineProfiler(counted)
+is_watched = True
+sys.audit("the.tests.own")
+is_watched = False
+expect((0.0, 0.0, 0.0), p.costs, "costs in a hook")
+q.enable()
+assert q.costs[0] > 0, q.costs
+q.disable()
+""")
+
+
 run_tests(globals())

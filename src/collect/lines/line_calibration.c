@@ -269,12 +269,14 @@ static void set_costs(struct sd_line_session *s, double loop)
     sd_line_session_set_costs(s, &costs);
 }
 
-/* Other sessions would hear of our lines and calls.  The first may have been a bad
- * moment: who starts again later measures once more. */
+/* Other sessions would hear of our lines and calls.  In an audit hook or a trace
+ * function the interpreter tells of no line, and they would seem to cost nothing.  The
+ * first may have been a bad moment: who starts again later measures once more. */
 static bool is_due(const struct sd_bouts *k)
 {
     return (k->n == 0 || (sd_tsc() - k->last) >> AGAIN_BITS) && !is_calibrating &&
-           !sd_line_is_any_active() && sd_calls_wanted() == 0;
+           !sd_line_is_any_active() && sd_calls_wanted() == 0 &&
+           PyThreadState_Get()->tracing == 0;
 }
 
 int sd_line_calibrate(struct sd_line_session *s)
