@@ -54,6 +54,13 @@ static inline bool sd_jit_is_on(enum sd_jit_when when)
             sd_jit_says("is_available"));
 }
 
+/* CPython 3.14 with its JIT compiler may wait for a lock that it holds itself when it
+ * instruments code again for sys.monitoring.restart_events. */
+static inline bool sd_jit_restart_hangs(void)
+{
+    return PY_VERSION_HEX < 0x030f0000 && sd_jit_is_on(SD_JIT_BEFORE_MAIN);
+}
+
 /* It is there and off, in a Python that may still start: where it is on by its build,
  * nothing tells so before. */
 static inline bool sd_jit_may_come(void)

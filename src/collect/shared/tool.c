@@ -2,6 +2,7 @@
 #include "collect/shared/tool.h"
 
 #include "cpython/compat.h"
+#include "cpython/compat_jit.h"
 
 #if SD_HAS_MONITORING
 #include <string.h>
@@ -20,7 +21,7 @@ static struct {
     int id;
     struct sd_tool_user *users;  /* that have joined, the first first */
     PyObject *monitoring;        /* sys's; the program may delete it there; owned */
-    PyObject *missing, *disable; /* of it; owned */
+    PyObject *missing, *disable; /* of it, or None for `disable`; owned */
     PyObject *type;              /* of listeners; owned */
     vectorcallfunc told[SD_TOOL_EVENTS]; /* callbacks that the interpreter has */
 } tool;
@@ -255,7 +256,11 @@ int sd_tool_hear_of(PyCodeObject *code, long events)
     return tell("set_local_events", "(iOl)", tool.id, (PyObject *)code, events);
 }
 
-int sd_tool_restart(void) { return tell("restart_events", "()"); }
+/* Where it could hang nothing was disabled. */
+int sd_tool_restart(void)
+{
+    return tool.disable == Py_None ? 0 : tell("restart_events", "()");
+}
 
 /* --- The id ---------------------------------------------------------------------- */
 
@@ -303,7 +308,9 @@ static int take(void)
     memset(&tool, 0, sizeof tool);
     tool.monitoring = Py_NewRef(monitoring);
     tool.missing = PyObject_GetAttrString(monitoring, "MISSING");
-    tool.disable = PyObject_GetAttrString(monitoring, "DISABLE");
+    tool.disable = sd_jit_restart_hangs()
+                       ? Py_NewRef(Py_None)
+                       : PyObject_GetAttrString(monitoring, "DISABLE");
     tool.type = PyType_FromSpec(&listener_spec);
     rc = tool.missing && tool.disable && tool.type ? take_id() : -1;
     if (rc != 0)

@@ -44,7 +44,8 @@ int sd_tool_hear_all(struct sd_tool_user *who, long events);
 int sd_tool_hear_of(PyCodeObject *code, long events);
 
 PyObject *sd_tool_missing(void); /* sys.monitoring.MISSING; borrowed */
-PyObject *sd_tool_disable(void); /* sys.monitoring.DISABLE; a new reference */
+/* sys.monitoring.DISABLE, or None where hearing again could hang; a new reference. */
+PyObject *sd_tool_disable(void);
 /* Everything that was left out is heard again, by other tools too. */
 int sd_tool_restart(void);
 /* What one of these returned, with a sentence where it was an exception, which is gone
