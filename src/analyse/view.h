@@ -255,6 +255,60 @@ struct sd_view_map {
     const char *note; /* what is not drawn, or NULL */
 };
 
+/* Stacks over time: amounts by slice of time, thread, stack and open sections.  Whoever
+ * adds up entries has the figures of any part of the run.  All arrays but `functions`
+ * and `threads` are columns. */
+struct sd_stacks_function {
+    const char *name;
+    const char *file; /* whole, or NULL */
+    uint32_t line;
+    enum sd_flame_kind kind; /* OWN, LIBRARY, NATIVE or MARK */
+};
+struct sd_stacks_thread {
+    const char *name; /* or NULL */
+    uint64_t process, number;
+};
+struct sd_stacks_frame {
+    uint32_t parent; /* frame, smaller than its own; UINT32_MAX: the outermost */
+    uint32_t function, line;
+    bool is_startup; /* of Sonde itself: tables leave such stacks out */
+};
+struct sd_stacks_place { /* what entries are of */
+    uint32_t frame;      /* UINT32_MAX: no frame was read */
+    uint32_t thread;
+    bool is_idle, has_gil;
+};
+struct sd_stacks_entry {
+    uint32_t slice, place, set;
+};
+struct sd_stacks_metric {
+    const char *name;
+    enum sd_cell_kind kind; /* COUNT, NS, BYTES */
+    const int64_t *values;  /* by entry; borrowed */
+};
+struct sd_view_stacks {
+    uint64_t slice_ns; /* from the beginning of the run on */
+    struct sd_stacks_function *functions;
+    size_t n_functions;
+    struct sd_stacks_thread *threads;
+    size_t n_threads;
+    struct sd_stacks_frame *frames;
+    size_t n_frames;
+    struct sd_stacks_place *places;
+    size_t n_places;
+    const char **sections; /* paths */
+    size_t n_sections;
+    /* Sections that were open together: the members of set i are those from
+     * set_starts[i] to set_starts[i + 1].  Set 0 is empty. */
+    uint32_t *set_starts, *set_members;
+    size_t n_sets;
+    struct sd_stacks_entry *entries; /* by slice */
+    size_t n_entries;
+    struct sd_stacks_metric *metrics;
+    size_t n_metrics;
+    const char *note; /* what is not told apart, or NULL */
+};
+
 enum sd_shape {
 #define SHAPE(id, name) SD_SHAPE_##id,
 #include "analyse/shapes.def"

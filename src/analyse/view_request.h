@@ -11,6 +11,7 @@
 #include "profile/profile.h"
 
 struct sd_graph_request;
+struct sd_slices;
 
 struct sd_view_request {
     const char *views; /* names of views.def, apart by commas; NULL: what is shown
@@ -21,6 +22,8 @@ struct sd_view_request {
 
     /* The selection.  A profile is loaded with it. */
     struct sd_filter selection;
+    const struct sd_slices *slices; /* the capture by time (profile/slices.h), for views
+                                       that need it; NULL: not loaded */
     /* What stacks count, under which metric, and what a row or box is. */
     struct sd_stacks_request stacks;
     const char *metric; /* of readings over time; NULL: "rss" */

@@ -204,6 +204,14 @@ bool sd_views_have(const struct sd_profile *p, const struct sd_view_request *r,
     return a && is_wanted(p, r, a);
 }
 
+bool sd_views_need_slices(const struct sd_view_request *r)
+{
+    for (const struct sd_view_about *a = sd_views; r->views && a->name; a++)
+        if (a->needs == SD_NEEDS_SLICES && sd_view_names_have(r->views, a->name))
+            return true;
+    return false;
+}
+
 bool sd_views_are_traced(const struct sd_profile *p, const struct sd_view_request *r)
 {
     return sd_profile_has(p, SD_CALLS) &&
@@ -375,11 +383,15 @@ static bool is_whole(const struct sd_filter *f)
     return !f->from_ns && !f->to_ns && !f->track && !f->section && !f->match;
 }
 
+static bool needs_stacks(const struct sd_view_about *a)
+{
+    return a->needs == SD_NEEDS_STACKS || a->needs == SD_NEEDS_SLICES;
+}
+
 static bool is_any_without_stacks(const struct sd_view_request *r)
 {
     for (const struct sd_view_about *a = sd_views; a->name; a++)
-        if (a->of_profile && a->needs != SD_NEEDS_STACKS &&
-            sd_view_names_have(r->views, a->name))
+        if (a->of_profile && !needs_stacks(a) && sd_view_names_have(r->views, a->name))
             return true;
     return false;
 }

@@ -13,6 +13,7 @@
 enum sd_view_needs {
     SD_NEEDS_ANY,    /* nothing: a view of nothing has no rows, or says what it lacks */
     SD_NEEDS_STACKS, /* evidence with stacks */
+    SD_NEEDS_SLICES, /* samples, and the capture by time, in the request */
     SD_NEEDS_MACHINE, /* the peak of this machine, in the request */
 };
 
@@ -91,6 +92,8 @@ bool sd_views_have(const struct sd_profile *p, const struct sd_view_request *r,
                    const char *name);
 /* Are those of stacks made of traced calls, not of samples? */
 bool sd_views_are_traced(const struct sd_profile *p, const struct sd_view_request *r);
+/* Is one of those that are named made of slices (view_request.h)? */
+bool sd_views_need_slices(const struct sd_view_request *r);
 /* Are there views of several kinds of evidence? */
 bool sd_views_are_both(const struct sd_profile *p, const struct sd_view_request *r);
 /* Is one of them of samples, without those of threads that waited? */

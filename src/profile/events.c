@@ -18,6 +18,7 @@ struct sd_events {
     struct sd_reader *reader; /* owned; of the capture at hand: a file may hold more */
     struct sd_decoder decoder;
     struct sd_screen screen;
+    uint32_t capture;  /* its number, from 0 */
     uint64_t later_ns; /* from the zero of this capture to the profile's */
     bool wants_calls;
 };
@@ -105,6 +106,7 @@ static int open_next(struct sd_events *e)
     if (at == 0)
         return 0;
     close_capture(e);
+    e->capture++;
     rc = open_capture(e, at);
     return rc < 0 ? rc : 1;
 }
@@ -161,6 +163,8 @@ int sd_events_next(struct sd_events *e, struct sd_event *out)
     }
     return rc;
 }
+
+uint32_t sd_events_capture(const struct sd_events *e) { return e->capture; }
 
 struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i, int64_t *values)
 {

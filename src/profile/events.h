@@ -50,5 +50,7 @@ int sd_events_open(const struct sd_profile *p, const char *path,
 void sd_events_want_calls(struct sd_events *e);
 int sd_events_next(struct sd_events *e,
                    struct sd_event *out); /* 1, 0 at the end, < 0 */
+/* Which capture of the file the last event is of, from 0. */
+uint32_t sd_events_capture(const struct sd_events *e);
 void sd_events_free(struct sd_events *e);
 #endif

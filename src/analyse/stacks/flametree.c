@@ -31,7 +31,7 @@ struct label_key {
     uint64_t line, kind;
 };
 
-static enum sd_flame_kind kind_of(const struct sd_site *s)
+enum sd_flame_kind sd_flame_kind_of(const struct sd_site *s)
 {
     if (s->is_native)
         return SD_FLAME_NATIVE;
@@ -81,7 +81,7 @@ static int label_stacks(struct maker *m)
         uint32_t line = request->stacks.by == SD_CALLS_BY_LINE ? s->line : site->line;
         struct sd_flame_label label = {
             site->name, request->has_full_files ? site->file : sd_site_short_file(site),
-            request->has_no_lines ? 0 : line, kind_of(site)
+            request->has_no_lines ? 0 : line, sd_flame_kind_of(site)
         };
 
         rc = label_id(m, &label, &m->label_of_stack[i]);

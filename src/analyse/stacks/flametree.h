@@ -39,4 +39,6 @@ struct sd_flametree { /* all zero is a released one */
 int sd_flametree_make(const struct sd_profile *p, const struct sd_view_request *request,
                       struct sd_flametree *out);
 void sd_flametree_release(struct sd_flametree *t);
+/* What a frame of this site is: OWN, LIBRARY, NATIVE or MARK. */
+enum sd_flame_kind sd_flame_kind_of(const struct sd_site *s);
 #endif

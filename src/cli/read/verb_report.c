@@ -15,6 +15,7 @@
 #include "cli/shared_options.h"
 #include "outputs/needs.h"
 #include "outputs/outputs.h"
+#include "profile/slices.h"
 
 static const struct sd_option options[] = {
     [SD_REPORT_ROWS] = { "rows", SD_TEXT, NULL,
@@ -445,6 +446,24 @@ static int not_readable(int rc)
     return rc;
 }
 
+/* Views over time read the capture again. */
+static int write_with_slices(const struct sd_report_request *a,
+                             const struct sd_profile *p)
+{
+    struct sd_report_request with = *a;
+    struct sd_slices slices = { 0 };
+    int rc = 0;
+
+    if (a->n_words == 1 && strcmp(a->words[0], "-") != 0) {
+        rc = sd_slices_load(&slices, p, a->words[0], &a->views.selection);
+        with.views.slices = &slices;
+    }
+    if (rc == 0)
+        rc = sd_report_write(&with, p);
+    sd_slices_release(&slices);
+    return rc;
+}
+
 static int report_captures(const struct sd_report_request *a)
 {
     struct sd_profile *p = NULL;
@@ -467,7 +486,8 @@ static int report_captures(const struct sd_report_request *a)
     if (rc == 0)
         rc = check_functions_match(a, p);
     if (rc == 0)
-        rc = sd_report_write(a, p);
+        rc = sd_views_need_slices(&a->views) ? write_with_slices(a, p)
+                                             : sd_report_write(a, p);
     if (rc == 0 && leaves_idle_out(a, p))
         sd_idle_samples_say(a->command, p, NULL);
     if (rc == 0 && missing_of(p)) {

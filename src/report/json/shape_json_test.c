@@ -293,3 +293,39 @@ TEST(map_json_has_boxes_and_links_between_their_places)
           is_null(&w, "map.links.0.about"));
     drop(&w);
 }
+
+TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
+{
+    struct sd_stacks_function functions[] = { { "f", "/x/app.py", 3, SD_FLAME_OWN },
+                                              { "g", NULL, 0, SD_FLAME_NATIVE } };
+    struct sd_stacks_thread threads[] = { { NULL, 7, 8 } };
+    struct sd_stacks_frame frames[] = { { UINT32_MAX, 0, 5, true },
+                                        { 0, 1, 0, false } };
+    struct sd_stacks_place places[] = { { 1, 0, false, true },
+                                        { UINT32_MAX, 0, true, false } };
+    const char *sections[] = { "load", "train" };
+    uint32_t starts[] = { 0, 0, 2 }, members[] = { 0, 1 };
+    struct sd_stacks_entry entries[] = { { 0, 1, 0 }, { 9, 0, 1 } };
+    const int64_t samples[] = { 4, 5 };
+    struct sd_stacks_metric metrics[] = { { "samples", SD_CELL_COUNT, samples } };
+    struct sd_drawing d = { .name = "stacks",
+                            .shape = SD_SHAPE_STACKS,
+                            .stacks = { 2000000, functions, 2, threads, 1, frames, 2,
+                                        places, 2, sections, 2, starts, members, 2,
+                                        entries, 2, metrics, 1, NULL } };
+    struct written w;
+
+    write(&w, &d);
+    CHECK(number(&w, "stacks.slice_ns") == 2000000);
+    CHECK(is_text(&w, "stacks.functions.1.kind", "native"));
+    CHECK(number(&w, "stacks.threads.0.tid") == 8);
+    CHECK(is_null(&w, "stacks.frames.parent.0"));
+    CHECK(number(&w, "stacks.frames.parent.1") == 0);
+    CHECK(is_null(&w, "stacks.places.frame.1"));
+    CHECK(is_text(&w, "stacks.sections.1", "train"));
+    CHECK(number(&w, "stacks.sets.1.1") == 1);
+    CHECK(number(&w, "stacks.entries.slice.1") == 9);
+    CHECK(number(&w, "stacks.entries.samples.1") == 5);
+    CHECK(is_text(&w, "stacks.units.samples", "count"));
+    drop(&w);
+}

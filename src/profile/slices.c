@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "base/sum.h"
+#include "profile/profile_define.h"
+
+/* Entries while they are gathered: a triple is slice, total and set. */
+struct gathering {
+    const struct sd_profile *p;
+    const struct sd_stack_totals *totals; /* of its samples */
+    struct sd_triples keys;
+    int64_t *values[SD_SAMPLE_METRICS]; /* owned; by key */
+    size_t cap;
+    size_t limit;
+    uint64_t slice_ns;
+};
+
+static void release(struct gathering *g)
+{
+    sd_triples_release(&g->keys);
+    for (uint32_t i = 0; i < SD_SAMPLE_METRICS; i++)
+        sd_free(g->values[i]);
+}
+
+static int grow(struct gathering *g)
+{
+    size_t cap = g->cap ? g->cap * 2 : 64;
+
+    if (g->keys.n < g->cap)
+        return 0;
+    for (uint32_t i = 0; i < g->totals->n_metrics; i++) {
+        int64_t *values = sd_regrow(g->values[i], cap * sizeof *values);
+
+        if (!values)
+            return sd_no_memory();
+        memset(values + g->keys.n, 0, (cap - g->keys.n) * sizeof *values);
+        g->values[i] = values;
+    }
+    g->cap = cap;
+    return 0;
+}
+
+static int place_of(struct gathering *g, struct sd_triple key, uint32_t *at)
+{
+    int rc = grow(g);
+
+    return rc < 0 ? rc : sd_triples_add(&g->keys, key, at);
+}
+
+/* All of `from` in slices twice as long. */
+static int add_doubled(struct gathering *into, const struct gathering *from)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->keys.n && rc == 0; i++) {
+        struct sd_triple key = from->keys.items[i];
+        uint32_t at;
+
+        key.a /= 2;
+        rc = place_of(into, key, &at);
+        for (uint32_t k = 0; k < from->totals->n_metrics && rc == 0; k++)
+            into->values[k][at] = sd_sum_i64(into->values[k][at], from->values[k][i]);
+    }
+    return rc;
+}
+
+static bool is_one_slice(const struct gathering *g)
+{
+    for (size_t i = 0; i < g->keys.n; i++)
+        if (g->keys.items[i].a != 0)
+            return false;
+    return true;
+}
+
+/* Makes slices twice as long. */
+static int fold(struct gathering *g)
+{
+    struct gathering doubled = {
+        .p = g->p, .totals = g->totals, .limit = g->limit, .slice_ns = g->slice_ns * 2
+    };
+    int rc = add_doubled(&doubled, g);
+
+    release(rc == 0 ? g : &doubled);
+    if (rc == 0)
+        *g = doubled;
+    return rc;
+}
+
+/* Makes room where there are too many.  What does not become fewer when there is one
+ * slice alone may become more. */
+static int make_room(struct gathering *g)
+{
+    int rc = 0;
+
+    while (rc == 0 && g->keys.n >= g->limit) {
+        if (is_one_slice(g))
+            g->limit = g->keys.n * 2;
+        else
+            rc = fold(g);
+    }
+    return rc;
+}
+
+static uint32_t column_of(const struct gathering *g, sd_metric_id metric)
+{
+    for (uint32_t i = 0; i < g->totals->n_metrics; i++)
+        if (g->totals->metrics[i].at == metric.at)
+            return i;
+    return UINT32_MAX; /* not an amount, or one too many */
+}
+
+/* The number of a slice has to fit into its field, whatever time a file claims. */
+static int fit_time(struct gathering *g, uint64_t time_ns)
+{
+    int rc = 0;
+
+    while (rc == 0 && time_ns / g->slice_ns > UINT32_MAX)
+        rc = fold(g);
+    return rc;
+}
+
+static int add_sample(struct gathering *g, const struct sd_event *e, uint32_t set)
+{
+    const struct sd_triple which = { e->stack.at, e->track.at, e->flags };
+    uint32_t total = sd_triples_find(&g->p->index->places[SD_SAMPLES], which);
+    uint32_t at, column;
+    int rc = total == UINT32_MAX ? 1 : make_room(g);
+
+    if (rc == 0)
+        rc = fit_time(g, e->to_ns);
+    if (rc == 0)
+        rc = place_of(
+            g, (struct sd_triple){ (uint32_t)(e->to_ns / g->slice_ns), total, set },
+            &at);
+    if (rc != 0)
+        return rc < 0 ? rc : 0; /* the profile had no room for it, and says so */
+    for (uint32_t i = 0; i < e->n_values; i++) {
+        column = e->values[i] < 0 ? UINT32_MAX : column_of(g, e->metrics[i]);
+        if (column != UINT32_MAX)
+            g->values[column][at] = sd_sum_i64(g->values[column][at], e->values[i]);
+    }
+    return 0;
+}
+
+/* --- Two walks: sections, then samples */
+
+enum pass { SECTIONS, SAMPLES };
+
+static int walk(struct sd_slices *s, struct gathering *g, const char *path,
+                const struct sd_filter *filter, enum pass pass)
+{
+    struct sd_events *events = NULL;
+    struct sd_event e;
+    int rc = sd_events_open(g->p, path, filter, &events);
+
+    while (rc == 0 && (rc = sd_events_next(events, &e)) == 1) {
+        uint32_t capture = sd_events_capture(events);
+
+        rc = 0;
+        if (pass == SECTIONS)
+            rc = sd_section_sets_note(&s->sets, g->p, capture, &e);
+        else if (e.kind == SD_EVENT_SAMPLE)
+            rc = add_sample(g, &e, sd_section_sets_at(&s->sets, capture, e.to_ns));
+    }
+    sd_events_free(events);
+    return rc;
+}
+
+/* --- In order */
+
+static int by_slice(const void *pa, const void *pb, void *items)
+{
+    const struct sd_triple *a = (const struct sd_triple *)items + *(const uint32_t *)pa;
+    const struct sd_triple *b = (const struct sd_triple *)items + *(const uint32_t *)pb;
+
+    if (a->a != b->a)
+        return a->a < b->a ? -1 : 1;
+    if (a->b != b->b)
+        return a->b < b->b ? -1 : 1;
+    return a->c < b->c ? -1 : a->c > b->c;
+}
+
+static int settle(struct sd_slices *s, const struct gathering *g)
+{
+    size_t n = g->keys.n, room = n ? n : 1;
+    uint32_t *order = sd_alloc(room * sizeof *order);
+    int rc = order ? 0 : sd_no_memory();
+
+    s->slice_ns = g->slice_ns;
+    s->n_metrics = g->totals->n_metrics;
+    s->entries = sd_alloc(room * sizeof *s->entries);
+    for (uint32_t k = 0; k < s->n_metrics; k++) {
+        s->values[k] = sd_alloc(room * sizeof *s->values[k]);
+        if (!s->values[k])
+            rc = sd_no_memory();
+    }
+    if (!s->entries)
+        rc = sd_no_memory();
+    if (rc == 0) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = (uint32_t)i;
+        qsort_r(order, n, sizeof *order, by_slice, g->keys.items);
+        for (size_t i = 0; i < n; i++) {
+            struct sd_triple key = g->keys.items[order[i]];
+
+            s->entries[i] = (struct sd_slice_entry){ key.a, key.b, key.c };
+            for (uint32_t k = 0; k < s->n_metrics; k++)
+                s->values[k][i] = g->values[k][order[i]];
+        }
+        s->n = n;
+    }
+    sd_free(order);
+    return rc;
+}
+
+int sd_slices_load(struct sd_slices *s, const struct sd_profile *p, const char *path,
+                   const struct sd_filter *filter)
+{
+    struct gathering g = { .p = p,
+                           .totals = &p->evidence[SD_SAMPLES].stacks,
+                           .limit = SD_SLICES_MAX,
+                           .slice_ns = SD_SLICE_NS };
+    int rc;
+
+    *s = (struct sd_slices){ 0 };
+    sd_section_sets_init(&s->sets);
+    rc = walk(s, &g, path, filter, SECTIONS);
+    if (rc == 0)
+        rc = sd_section_sets_settle(&s->sets);
+    if (rc == 0)
+        rc = walk(s, &g, path, filter, SAMPLES);
+    if (rc == 0)
+        rc = settle(s, &g);
+    release(&g);
+    if (rc < 0)
+        sd_slices_release(s);
+    return rc;
+}
+
+/* --- Sums */
+
+static bool has_section(const struct sd_slices *s, uint32_t set, uint32_t section)
+{
+    size_t n;
+    const uint32_t *sections = sd_section_set(&s->sets, set, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (sections[i] == section)
+            return true;
+    return false;
+}
+
+/* The first entry of this slice or a later one. */
+static size_t first_of(const struct sd_slices *s, uint64_t slice)
+{
+    size_t low = 0, high = s->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->entries[mid].slice < slice)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void sd_slices_sum(const struct sd_slices *s, const struct sd_slice_choice *choice,
+                   uint32_t column, int64_t *totals)
+{
+    size_t end = first_of(s, (uint64_t)choice->to + 1);
+
+    sd_assert(column < s->n_metrics);
+    for (size_t i = first_of(s, choice->from); i < end; i++) {
+        const struct sd_slice_entry *e = &s->entries[i];
+
+        if (choice->section == UINT32_MAX ||
+            has_section(s, e->sections, choice->section))
+            totals[e->total] = sd_sum_i64(totals[e->total], s->values[column][i]);
+    }
+}
+
+void sd_slices_release(struct sd_slices *s)
+{
+    sd_free(s->entries);
+    for (uint32_t i = 0; i < SD_SAMPLE_METRICS; i++)
+        sd_free(s->values[i]);
+    sd_section_sets_release(&s->sets);
+    *s = (struct sd_slices){ 0 };
+}
