@@ -12,7 +12,7 @@
 #include "profile/intervals.h"
 #include "profile/profile.h"
 
-enum { SD_SCREEN_INTERVALS = 1 << 16 };
+enum { SD_SCREEN_INTERVALS = 1 << 20 }; /* of a section; more are thinned */
 
 struct sd_screen {
     const struct sd_filter *filter; /* borrowed; NULL: everything passes */

@@ -171,6 +171,42 @@ TEST(sets_of_sections_beyond_the_bound_are_told_as_the_empty_one)
 }
 #endif
 
+TEST(slices_are_exact_of_a_section_that_is_opened_100000_times)
+{
+    enum { N = 100000, N_OF_CHUNK = 500 };
+    struct sd_maker m;
+    struct sd_profile *p, *part;
+    struct sd_slices s;
+    struct ids i = { 0 };
+    int64_t sums[1] = { 0 };
+
+    sd_maker_begin(&m);
+    for (uint32_t k = 0; k < N; k++) { /* a sample inside, and one behind */
+        uint64_t at = k * 2 * MS;
+
+        if (k % N_OF_CHUNK == 0) {
+            sd_maker_chunk(&m, 1, k / N_OF_CHUNK + 1);
+            i = define(&m);
+        }
+        sd_maker_span(&m, i.sections[0], i.threads[0], k + 1, at, at + MS);
+        if (k % 50 == 0) {
+            sd_maker_sample(&m, i.threads[0], i.stacks[0], 0, at + MS, i.shape, 1);
+            sd_maker_sample(&m, i.threads[0], i.stacks[0], 0, at + MS + 1, i.shape, 1);
+        }
+    }
+    sd_maker_end(&m, 0);
+    CHECK(sd_profile_load(sd_maker_save(&m), NULL, &p) == 0);
+    part = sd_maker_load(&m, &(struct sd_filter){ .section = "load" });
+    CHECK(part->evidence[SD_SAMPLES].stacks.values[0][0] == N / 50);
+    CHECK(sd_slices_load(&s, p, m.path, NULL) == 0);
+    sd_slices_sum(&s, &(struct sd_slice_choice){ 0, UINT32_MAX, 0 }, 0, sums);
+    CHECK(sums[0] == N / 50);
+    sd_slices_release(&s);
+    sd_profile_free(part);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
 TEST(slices_become_longer_when_there_are_too_many)
 {
     struct sd_maker m;
