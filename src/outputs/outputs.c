@@ -132,7 +132,8 @@ int sd_output_check(const char *path, const char *also)
     if (output && output->write)
         return 0;
     sd_outputs_put_suffixes(&known, SD_HOLDS_ANYTHING, " and ");
-    rc = sd_fail(SD_EUSAGE, "sonde cannot write %s; the suffixes it knows are %s%s",
+    rc = sd_fail(SD_EUSAGE,
+                 "cannot write %s: its suffix is not known; the suffixes are %s%s",
                  path, also, sd_buf_string(&known));
     sd_buf_release(&known);
     return rc;

@@ -52,7 +52,7 @@ TEST(outputs_name_every_suffix_when_there_is_none_such)
     CHECK(sd_output_check("x.speedscope.json", "") == 0);
     CHECK(sd_output_check("x.txt", "") == 0);
     CHECK(sd_output_check("x.nonsense", ".sonde, ") == SD_EUSAGE);
-    CHECK(strstr(sd_fail_text(), "the suffixes it knows are .sonde, .callgrind, "));
+    CHECK(strstr(sd_fail_text(), "the suffixes are .sonde, .callgrind, "));
     CHECK(strstr(sd_fail_text(), " and .pdf"));
 }
 

@@ -80,10 +80,11 @@ int sd_plot_write(const struct sd_profile *p, const struct sd_view_request *r,
     enum sd_picture kind;
 
     if (!sd_picture_of(path, &kind))
-        return sd_fail(SD_EUSAGE,
-                       "a plot is a picture: -o needs .svg, .png, .jpeg or .pdf, not "
-                       "%s",
-                       path);
+        return sd_fail(
+            SD_EUSAGE,
+            "a plot is a picture: write it to .svg, .png, .jpeg or .pdf, not "
+            "%s",
+            path);
     return draw(p, r, "plot", kind, size, out);
 }
 
