@@ -146,6 +146,22 @@ static void apply(struct open *o, const struct change *c)
     }
 }
 
+/* Interned bytes lie where they fall; numbers need their alignment. */
+static int new_set(struct sd_section_sets *s, const uint32_t *sections, size_t bytes,
+                   uint32_t *set)
+{
+    const uint32_t **members =
+        sd_grow_array(s->members, &s->cap_members, s->sets.n + 1, sizeof *members);
+    const uint32_t *copy = sd_arena_copy(&s->arena, sections, bytes);
+
+    if (members)
+        s->members = members;
+    if (!members || !copy)
+        return sd_no_memory();
+    members[s->sets.n] = copy;
+    return sd_intern(&s->sets, sections, bytes, set);
+}
+
 static int number_of_set(struct sd_section_sets *s, const struct open *o, uint32_t *set)
 {
     size_t bytes = o->n * sizeof *o->sections;
@@ -153,12 +169,12 @@ static int number_of_set(struct sd_section_sets *s, const struct open *o, uint32
     *set = sd_intern_find(&s->sets, o->sections, bytes);
     if (*set != UINT32_MAX)
         return 0;
-    if (s->arena.used_bytes + bytes > SD_SECTION_SETS_BYTES) {
+    if (s->arena.used_bytes + 2 * bytes > SD_SECTION_SETS_BYTES) {
         s->is_cut = true;
         *set = SD_NO_SECTIONS;
         return 0;
     }
-    return sd_intern(&s->sets, o->sections, bytes, set);
+    return new_set(s, o->sections, bytes, set);
 }
 
 static int add_moment(struct sd_section_sets *s, const struct open *o,
@@ -214,7 +230,7 @@ int sd_section_sets_settle(struct sd_section_sets *s)
     int rc = changes && o.sections && o.counts ? 0 : sd_no_memory();
 
     if (rc == 0)
-        rc = sd_intern(&s->sets, "", 0, &empty);
+        rc = new_set(s, o.sections, 0, &empty);
     sd_assert(rc < 0 || empty == SD_NO_SECTIONS);
     if (rc == 0)
         rc = walk(s, changes, n, &o);
@@ -259,13 +275,14 @@ const uint32_t *sd_section_set(const struct sd_section_sets *s, uint32_t set, si
 {
     sd_assert(set < s->sets.n);
     *n = s->sets.items[set].n / sizeof(uint32_t);
-    return (const void *)s->sets.items[set].p;
+    return s->members[set];
 }
 
 void sd_section_sets_release(struct sd_section_sets *s)
 {
     release_times(s);
     sd_free(s->moments);
+    sd_free(s->members);
     sd_intern_release(&s->paths);
     sd_intern_release(&s->sets);
     sd_arena_release(&s->arena);

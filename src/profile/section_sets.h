@@ -22,14 +22,17 @@ enum {
 #ifdef SD_TINY
     SD_SECTION_SETS_BYTES = 1024,
 #else
-    SD_SECTION_SETS_BYTES = 16 << 20, /* of all sets, four for each section of each */
+    SD_SECTION_SETS_BYTES = 16 << 20, /* of all sets, eight for each section of each */
 #endif
 };
 
 struct sd_section_sets { /* after sd_section_sets_init */
     struct sd_arena arena;
     struct sd_intern paths; /* a section is a path; its number is the place here */
-    struct sd_intern sets;  /* numbers of sections, ascending; by number of the set */
+    struct sd_intern sets; /* numbers of sections, ascending, as bytes; by number of the
+                              set */
+    const uint32_t **members; /* owned; the same as numbers, in the arena */
+    size_t cap_members;
     /* While spans are collected: when each section was open in each capture. */
     struct sd_table places; /* capture << 32 | section: place below */
     struct sd_section_times {
