@@ -258,38 +258,55 @@ struct sd_view_map {
 /* Stacks over time: amounts by slice of time, thread, stack and open sections.  Whoever
  * adds up entries has the figures of any part of the run.  All arrays but `functions`
  * and `threads` are columns. */
-struct sd_stacks_function {
+struct sd_stacks_function { /* told apart by name, file and line */
     const char *name;
-    const char *file; /* whole, or NULL */
+    const char *file;       /* whole, or NULL */
+    const char *short_file; /* the end of it that is enough to know it, or NULL */
     uint32_t line;
-    enum sd_flame_kind kind; /* OWN, LIBRARY, NATIVE or MARK */
+    uint32_t module;
+    enum sd_flame_kind kind; /* OWN, LIBRARY, NATIVE, MARK or FOLDED */
+    bool is_library;         /* "only my code" leaves it out */
 };
 struct sd_stacks_thread {
     const char *name; /* or NULL */
+    const char *process_label;
     uint64_t process, number;
+    bool is_process; /* it is the process itself: nobody knows which thread */
 };
 struct sd_stacks_frame {
     uint32_t parent; /* frame, smaller than its own; UINT32_MAX: the outermost */
     uint32_t function, line;
-    bool is_startup; /* of Sonde itself: tables leave such stacks out */
+    uint32_t import;   /* a place in `imports`; UINT32_MAX: not part of an import */
+    uint32_t importer; /* of a frame with an import: the frame that imports, or
+                          UINT32_MAX */
+    bool is_startup;   /* of Sonde itself: tables leave such stacks out */
 };
 struct sd_stacks_place { /* what entries are of */
     uint32_t frame;      /* UINT32_MAX: no frame was read */
     uint32_t thread;
-    bool is_idle, has_gil;
+    bool is_idle, has_gil, waits_for_gil, is_partial, is_stopped;
 };
 struct sd_stacks_entry {
     uint32_t slice, place, set;
 };
 struct sd_stacks_metric {
     const char *name;
+    const char *meaning;
     enum sd_cell_kind kind; /* COUNT, NS, BYTES */
     const int64_t *values;  /* by entry; borrowed */
 };
 struct sd_view_stacks {
-    uint64_t slice_ns; /* from the beginning of the run on */
+    const char *evidence; /* "samples" */
+    const char *verb;     /* "sampled" */
+    const char *metric;   /* that shares are of when nobody says */
+    bool has_time;        /* false: one slice, which is the whole run */
+    uint64_t slice_ns;    /* from the beginning of the run on */
     struct sd_stacks_function *functions;
     size_t n_functions;
+    const char **modules; /* names of files, as they are imported */
+    size_t n_modules;
+    const char **imports; /* "import json" */
+    size_t n_imports;
     struct sd_stacks_thread *threads;
     size_t n_threads;
     struct sd_stacks_frame *frames;

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/encoding/gzip.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "formats/format_frames.h"
-#include "formats/gzip.h"
 #include "formats/output.h"
 #include "formats/protobuf.h"
 

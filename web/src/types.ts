@@ -159,7 +159,7 @@ export interface GraphData {
 }
 export interface GrowthData { title: string | null; note: string | null; quantity: string; panels: { title: string; subtitle: string; argument: string; is_flagged: boolean; measured_to: number; points: { n: number; ns: number }[]; curve: { n: number; ns: number }[] }[] }
 export interface BarsData { title: string | null; subtitle: string | null; note: string | null; series: string[]; unit: string; bars: { name: string; about: string | null; values: number[] }[] }
-export interface RooflineData { title: string | null; subtitle: string | null; note: string | null; peak: number; bandwidth: number; points: { name: string; intensity: number; rate: number | null; share: number }[] }
+export interface RooflineData { title: string | null; subtitle: string | null; note: string | null; peak_per_s: number; bytes_per_s: number; points: { name: string; operations_per_byte: number; operations_per_s: number | null; share: number }[] }
 export interface MapData { title: string | null; subtitle: string | null; note: string | null; quantity: string; width: number; height: number;
   boxes: { name: string; about: string | null; value: string | null; share: number; x: number; y: number; w: number; h: number }[];
   links: { from: number; to: number; about: string | null; points: number[] }[] }

@@ -296,23 +296,43 @@ TEST(map_json_has_boxes_and_links_between_their_places)
 
 TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
 {
-    struct sd_stacks_function functions[] = { { "f", "/x/app.py", 3, SD_FLAME_OWN },
-                                              { "g", NULL, 0, SD_FLAME_NATIVE } };
-    struct sd_stacks_thread threads[] = { { NULL, 7, 8 } };
-    struct sd_stacks_frame frames[] = { { UINT32_MAX, 0, 5, true },
-                                        { 0, 1, 0, false } };
-    struct sd_stacks_place places[] = { { 1, 0, false, true },
-                                        { UINT32_MAX, 0, true, false } };
+    struct sd_stacks_function functions[] = {
+        { .name = "f", .file = "/x/app.py", .line = 3, .kind = SD_FLAME_OWN },
+        { .name = "g", .kind = SD_FLAME_NATIVE }
+    };
+    struct sd_stacks_thread threads[] = { { .process = 7, .number = 8 } };
+    struct sd_stacks_frame frames[] = {
+        { .parent = UINT32_MAX, .line = 5, .is_startup = true }, { .function = 1 }
+    };
+    struct sd_stacks_place places[] = { { .frame = 1, .has_gil = true },
+                                        { .frame = UINT32_MAX, .is_idle = true } };
     const char *sections[] = { "load", "train" };
     uint32_t starts[] = { 0, 0, 2 }, members[] = { 0, 1 };
     struct sd_stacks_entry entries[] = { { 0, 1, 0 }, { 9, 0, 1 } };
     const int64_t samples[] = { 4, 5 };
-    struct sd_stacks_metric metrics[] = { { "samples", SD_CELL_COUNT, samples } };
+    struct sd_stacks_metric metrics[] = {
+        { .name = "samples", .kind = SD_CELL_COUNT, .values = samples }
+    };
     struct sd_drawing d = { .name = "stacks",
                             .shape = SD_SHAPE_STACKS,
-                            .stacks = { 2000000, functions, 2, threads, 1, frames, 2,
-                                        places, 2, sections, 2, starts, members, 2,
-                                        entries, 2, metrics, 1, NULL } };
+                            .stacks = { .slice_ns = 2000000,
+                                        .functions = functions,
+                                        .n_functions = 2,
+                                        .threads = threads,
+                                        .n_threads = 1,
+                                        .frames = frames,
+                                        .n_frames = 2,
+                                        .places = places,
+                                        .n_places = 2,
+                                        .sections = sections,
+                                        .n_sections = 2,
+                                        .set_starts = starts,
+                                        .set_members = members,
+                                        .n_sets = 2,
+                                        .entries = entries,
+                                        .n_entries = 2,
+                                        .metrics = metrics,
+                                        .n_metrics = 1 } };
     struct written w;
 
     write(&w, &d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_FORMATS_GZIP_H
-#define SD_FORMATS_GZIP_H
+#ifndef SD_BASE_ENCODING_GZIP_H
+#define SD_BASE_ENCODING_GZIP_H
 /* gzip: compresses output (RFC 1952), for formats whose readers expect it.
  *
  * Blocks of 64 KiB, each compressed by itself with the fixed codes of RFC 1951 and the

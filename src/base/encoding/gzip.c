@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/gzip.h"
+#include "base/encoding/gzip.h"
 
 #include <stdbool.h>
 #include <string.h>
