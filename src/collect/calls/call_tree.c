@@ -37,8 +37,9 @@ enum {
     PAUSE_MOST = 4096, /* ticks, or ns, of one */
 };
 
-/* Ticks between two CLOCK records of a growing table: about a second. */
-#define PAIR_EVERY (UINT64_C(1) << 31)
+/* Ticks between two CLOCK records of a growing table: an eighth of a second.  The last
+ * one says how long a process ran that ended without a word. */
+#define PAIR_EVERY (UINT64_C(1) << 28)
 
 _Static_assert((FIRST_SLOTS & (FIRST_SLOTS - 1)) == 0, "slots are found by a mask");
 
