@@ -21,17 +21,19 @@ void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t base, uint64_t n
     *s = (struct sd_source){ .fd = take_fd, .base = base, .n = n };
 }
 
-static void fill_window(struct sd_source *s, uint64_t at)
+static void fill_window(struct sd_source *s, uint64_t at, size_t n)
 {
-    sd_assert(!s->p && s->fd >= 0);
+    size_t fill = !s->fill ? WINDOW : n > s->fill ? n : s->fill;
+
+    sd_assert(!s->p && s->fd >= 0 && fill <= WINDOW);
     s->window_at = at;
     s->window_n = 0;
     if (!s->window)
         s->window = sd_alloc(WINDOW);
     if (!s->window)
         s->error = ENOMEM;
-    while (s->window && s->window_n < WINDOW) {
-        ssize_t done = pread(s->fd, s->window + s->window_n, WINDOW - s->window_n,
+    while (s->window && s->window_n < fill) {
+        ssize_t done = pread(s->fd, s->window + s->window_n, fill - s->window_n,
                              (off_t)(s->base + at + s->window_n));
 
         if (done < 0 && errno == EINTR)
@@ -53,7 +55,7 @@ const uint8_t *sd_source_at(struct sd_source *s, uint64_t at, size_t n)
     if (n > WINDOW)
         return NULL;
     if (at < s->window_at || at + n > s->window_at + s->window_n)
-        fill_window(s, at);
+        fill_window(s, at, n);
     sd_assert(at >= s->window_at);
     return n <= s->window_n ? s->window + (at - s->window_at) : NULL;
 }
@@ -72,6 +74,21 @@ void sd_scan_init(struct sd_scan *s, struct sd_source *source, uint64_t salt,
     *s = (struct sd_scan){ .source = source, .salt = salt, .at = at };
 }
 
+/* Does another chunk stand behind it, or the end? */
+static bool is_followed(struct sd_scan *s, uint64_t end)
+{
+    struct sd_chunk_head next;
+    const uint8_t *p;
+
+    if (end == s->source->n)
+        return true;
+    p = sd_source_at(s->source, end, SD_CHUNK_HEAD);
+    if (!p)
+        return false;
+    memcpy(&next, p, sizeof next);
+    return sd_chunk_head_is_sound(&next, s->salt);
+}
+
 /* Is there a whole chunk at `at`?  *is_cut: there would be, were the file longer. */
 static bool look(struct sd_scan *s, uint64_t at, struct sd_source_chunk *found,
                  bool *is_cut)
@@ -85,13 +102,16 @@ static bool look(struct sd_scan *s, uint64_t at, struct sd_source_chunk *found,
     memcpy(h, p, sizeof *h);
     if (!sd_chunk_head_is_sound(h, s->salt))
         return false;
+    found->payload = NULL;
+    found->at = at;
+    if (s->is_quick && is_followed(s, at + SD_CHUNK_HEAD + (uint64_t)h->stored_len))
+        return true;
     p = sd_source_at(s->source, at, SD_CHUNK_HEAD + (size_t)h->stored_len);
     if (!p) {
         *is_cut = true;
         return false;
     }
     found->payload = p + SD_CHUNK_HEAD;
-    found->at = at;
     if (sd_chunk_sum_holds(h, found->payload))
         return true;
     s->spent += h->stored_len;

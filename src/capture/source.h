@@ -17,6 +17,7 @@ struct sd_source {
     uint64_t base;    /* of the file: where the bytes begin */
     uint64_t n;       /* bytes in all, as of opening */
     int error;        /* errno of a read or an allocation that failed, or 0 */
+    size_t fill;      /* bytes that are read at a time; 0: many */
     uint8_t *window;  /* what was read last; owned */
     uint64_t window_at;
     size_t window_n;
@@ -34,8 +35,10 @@ void sd_source_release(struct sd_source *s);
 /* scan: finds the chunks in a source, one after the other, over any damage. */
 struct sd_scan {
     struct sd_source *source; /* borrowed */
-    uint64_t salt;            /* 0: that of the first whole chunk */
-    uint64_t at;              /* behind the last whole chunk */
+    bool is_quick; /* only heads are read: a chunk is whole where another stands behind
+                      it, or the end; its sum is not checked and `payload` is NULL */
+    uint64_t salt; /* 0: that of the first whole chunk */
+    uint64_t at;   /* behind the last whole chunk */
     uint64_t bad_chunks, bad_bytes;
     uint64_t spent; /* bytes summed in vain: bounds the work over hostile files */
     bool is_cut;    /* it ends inside a chunk */

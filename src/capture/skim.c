@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/skim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "capture/source.h"
+
+#define SLICE_NS UINT64_C(1000000)
+/* No capture is longer; what claims it has another clock. */
+#define LONGEST_NS (UINT64_C(400) * 24 * 3600 * 1000000000)
+
+/* Makes slices twice as long. */
+static void fold(struct sd_skim *s)
+{
+    for (uint32_t i = 0; i < SD_SKIM_SLICES / 2; i++)
+        s->events[i] = s->events[2 * i] + s->events[2 * i + 1];
+    memset(s->events + SD_SKIM_SLICES / 2, 0, sizeof s->events / 2);
+    s->n_slices = (s->n_slices + 1) / 2;
+    s->slice_ns *= 2;
+}
+
+static void add(struct sd_skim *s, uint64_t from, uint64_t to, uint32_t n_events)
+{
+    uint32_t first, last;
+
+    while (to / s->slice_ns >= SD_SKIM_SLICES)
+        fold(s);
+    first = (uint32_t)(from / s->slice_ns);
+    last = (uint32_t)(to / s->slice_ns);
+    sd_assert(first <= last && last < SD_SKIM_SLICES);
+    for (uint32_t i = first; i <= last; i++)
+        s->events[i] += (double)n_events / (last - first + 1);
+    s->n_slices = s->n_slices > last + 1 ? s->n_slices : last + 1;
+    s->lasted_ns = s->lasted_ns > to ? s->lasted_ns : to;
+}
+
+static void add_chunk(struct sd_skim *s, const struct sd_chunk_head *h, uint64_t zero)
+{
+    s->n_chunks++;
+    s->n_events += h->count;
+    if (h->type != SD_CHUNK_EVENTS || h->count == 0 || h->t0 < zero || h->t1 < h->t0 ||
+        h->t1 - zero > LONGEST_NS)
+        return;
+    add(s, h->t0 - zero, h->t1 - zero, h->count);
+}
+
+static int skim(struct sd_source *source, struct sd_skim *s)
+{
+    const uint8_t *p = sd_source_at(source, 0, sizeof(struct sd_preamble));
+    struct sd_preamble preamble;
+    struct sd_source_chunk found;
+    struct sd_scan scan;
+
+    if (!p)
+        return sd_fail(SD_EFORMAT, "not a capture of Sonde");
+    memcpy(&preamble, p, sizeof preamble);
+    if (!sd_preamble_is_sound(&preamble))
+        return sd_fail(SD_EFORMAT, "its head is damaged");
+    if (preamble.part_bytes > sizeof preamble && preamble.part_bytes < source->n)
+        source->n = preamble.part_bytes;
+    sd_scan_init(&scan, source, preamble.salt, sizeof preamble);
+    scan.is_quick = true;
+    while (sd_scan_next(&scan, &found))
+        add_chunk(s, &found.head, preamble.created_mono_ns);
+    return source->error ? sd_fail_errno(source->error, "cannot be read") : 0;
+}
+
+int sd_skim_file(const char *path, struct sd_skim *s)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct sd_source source;
+    struct stat st;
+    int rc;
+
+    *s = (struct sd_skim){ .slice_ns = SLICE_NS };
+    if (fd < 0)
+        return sd_fail_errno(errno, "cannot open %s", path);
+    s->file_bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    sd_source_of_fd(&source, fd, 0, s->file_bytes);
+    source.fill = SD_CHUNK_HEAD;
+    rc = skim(&source, s);
+    sd_source_release(&source);
+    return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
+}
