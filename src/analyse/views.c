@@ -19,18 +19,49 @@ enum { /* as views.def writes them */
        OWNERS = SD_VIEW_OWNERS,
        PSTATS = SD_VIEW_PSTATS,
        ANSWER = SD_VIEW_ANSWER,
+       TIME = SD_PART_TIME,
+       TRACK = SD_PART_TRACK,
+       SECTION = SD_PART_SECTION,
+       NOTHING = SD_PART_NOTHING,
 };
 
 const struct sd_view_about sd_views[] = {
-#define VIEW(name, title, shape, needs, when, flags, make)                             \
-    { #name, title, SD_SHAPE_##shape, SD_NEEDS_##needs, SD_WHEN_##when, flags, make,   \
-      NULL,  NULL },
+#define VIEW(name, title, shape, needs, when, flags, follows, recipe, make)            \
+    { #name,                                                                           \
+      title,                                                                           \
+      SD_SHAPE_##shape,                                                                \
+      SD_NEEDS_##needs,                                                                \
+      SD_WHEN_##when,                                                                  \
+      flags,                                                                           \
+      follows,                                                                         \
+      recipe,                                                                          \
+      make,                                                                            \
+      NULL,                                                                            \
+      NULL },
 #define MODEL_VIEW(name, title, shape, when, make)                                     \
-    { #name, title, SD_SHAPE_##shape, SD_NEEDS_ANY, SD_WHEN_##when, PLAIN, NULL,       \
-      make,  NULL },
+    { #name,                                                                           \
+      title,                                                                           \
+      SD_SHAPE_##shape,                                                                \
+      SD_NEEDS_ANY,                                                                    \
+      SD_WHEN_##when,                                                                  \
+      PLAIN,                                                                           \
+      NOTHING,                                                                         \
+      NULL,                                                                            \
+      NULL,                                                                            \
+      make,                                                                            \
+      NULL },
 #define MODEL_PLOT(name, word, title, shape, needs, make)                              \
-    { #name, title, SD_SHAPE_##shape, SD_NEEDS_##needs, SD_WHEN_NAMED, PLAIN, NULL,    \
-      make,  #word },
+    { #name,                                                                           \
+      title,                                                                           \
+      SD_SHAPE_##shape,                                                                \
+      SD_NEEDS_##needs,                                                                \
+      SD_WHEN_NAMED,                                                                   \
+      PLAIN,                                                                           \
+      NOTHING,                                                                         \
+      NULL,                                                                            \
+      NULL,                                                                            \
+      make,                                                                            \
+      #word },
 #include "analyse/views.def"
 #undef VIEW
 #undef MODEL_VIEW
@@ -80,6 +111,12 @@ const struct sd_view_about *sd_view_named(enum sd_view_subject s, const char *na
         if (is_of(a, s) && strlen(a->name) == n && memcmp(a->name, name, n) == 0)
             return a;
     return NULL;
+}
+
+unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e)
+{
+    return a->needs == SD_NEEDS_STACKS ? a->follows & sd_evidence[e].follows
+                                       : a->follows;
 }
 
 struct sd_view_table *sd_views_add(struct sd_view *v, const char *name,
