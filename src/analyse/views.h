@@ -13,6 +13,7 @@
 enum sd_view_needs {
     SD_NEEDS_ANY,    /* nothing: a view of nothing has no rows, or says what it lacks */
     SD_NEEDS_STACKS, /* evidence with stacks */
+    SD_NEEDS_LINES,  /* evidence with lines: of stacks, or counted */
     SD_NEEDS_SLICES, /* samples, and the capture by time, in the request */
     SD_NEEDS_MACHINE, /* the peak of this machine, in the request */
 };
