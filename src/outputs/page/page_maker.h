@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_OUTPUTS_PAGE_PAGE_MAKER_H
 #define SD_OUTPUTS_PAGE_PAGE_MAKER_H
-/* page_maker: gathers what a page shows of what was read (report/page/page.h): the
+/* page_maker: gathers what a page shows of what was read (report/page/html_page.h): the
  * views of views.def that have something to show, curves above the time, and a head.
  *
  * Everything that it hands to the page lives as long as the maker. */
 #include "analyse/views.h"
 #include "formats/output.h"
 #include "profile/slices.h"
-#include "report/page/page.h"
+#include "report/page/html_page.h"
 
 /* What of it, and what is left out; all zero is everything. */
 struct sd_page_request {
@@ -34,6 +34,7 @@ struct sd_page_maker {
     size_t n_notes, cap_notes;
     struct sd_view_stacks *stacks;
     size_t n_stacks, cap_stacks;
+    size_t n_source_bytes;
     enum sd_evidence evidence[SD_EVIDENCES]; /* of each block */
     struct sd_slices slices[SD_EVIDENCES];
 };
@@ -67,13 +68,14 @@ int sd_page_head_of(struct sd_page_maker *m);
 int sd_page_lanes_of(struct sd_page_maker *m);
 int sd_page_views_of(struct sd_page_maker *m);
 
-/* --- page_derived.c: what of views.def the page derives by itself */
+/* page_sources.c: the text of those files that may be shown, and of others why not. */
+int sd_page_add_source(struct sd_page_maker *m, struct sd_view_source *s);
 
-/* What the page makes of stacks of this evidence in place of the view's data: a word of
- * types.ts; NULL: it has its data from here. */
+/* page_derived.c: what the page makes of stacks of this evidence in place of the view's
+ * data: a word of types.ts; NULL: it has its data from here. */
 const char *sd_page_derives(const struct sd_view_about *a, enum sd_evidence e,
                             bool has_time);
-/* Which parts of a selection change it; enum sd_page_follows. */
-unsigned sd_page_follows_of(const struct sd_view_about *a, const char *derived,
+/* Which parts of a selection change what is derived. */
+unsigned sd_page_follows_of(const struct sd_view_about *a, enum sd_evidence e,
                             bool has_time);
 #endif

@@ -21,27 +21,34 @@ static const struct {
 
 /* --- Names */
 
+/* "Sampled functions", or NULL. */
+static const char *title_of(struct sd_page_maker *m, const char *verb,
+                            const struct sd_view_about *a)
+{
+    char *title = sd_arena_printf(&m->arena, "%s %s", verb, a->title);
+
+    if (!title)
+        return NULL;
+    title[0] = (char)(title[0] - 'a' + 'A');
+    title[strlen(verb) + 1] = (char)(title[strlen(verb) + 1] - 'A' + 'a');
+    return title;
+}
+
 /* "Functions" is "Sampled functions" where there are traced ones, too; and its key that
  * of report --json. */
 static int name_view(struct sd_page_maker *m, const struct sd_view_about *a,
                      size_t stacks, struct sd_page_view *v)
 {
     const char *verb = m->stacks[stacks].verb;
-    char *title;
 
     v->name = a->name;
     v->title = a->title;
     if (m->n_stacks < 2)
         return 0;
-    title = sd_arena_printf(&m->arena, "%s %s", verb, a->title);
+    v->title = title_of(m, verb, a);
     if (stacks > 0)
         v->name = sd_arena_printf(&m->arena, "%s_%s", verb, a->name);
-    if (!title || !v->name)
-        return sd_no_memory();
-    title[0] = (char)(title[0] - 'a' + 'A');
-    title[strlen(verb) + 1] = (char)(title[strlen(verb) + 1] - 'A' + 'a');
-    v->title = title;
-    return 0;
+    return v->title && v->name ? 0 : sd_no_memory();
 }
 
 /* --- Data */
@@ -124,7 +131,7 @@ static int add_of_stacks(struct sd_page_maker *m, const struct sd_view_about *a,
     if (rc < 0)
         return rc;
     v.make = sd_page_derives(a, e, has_time);
-    v.follows = sd_page_follows_of(a, v.make, has_time);
+    v.follows = v.make ? sd_page_follows_of(a, e, has_time) : SD_PAGE_FOLLOWS_NOTHING;
     v.has_stacks = v.make != NULL;
     needs_data = !v.make || a->shape == SD_SHAPE_GRAPH;
     rc = needs_data ? add_data(m, a, &r, &v) : 1;
@@ -137,13 +144,61 @@ static int add_of_stacks(struct sd_page_maker *m, const struct sd_view_about *a,
 static int add_other(struct sd_page_maker *m, const struct sd_view_about *a)
 {
     static const struct sd_view_request all;
-    struct sd_page_view v = { .name = a->name,
-                              .title = a->title,
-                              .shape = a->shape,
-                              .follows = sd_page_follows_of(a, NULL, false) };
+    struct sd_page_view v = { .name = a->name, .title = a->title, .shape = a->shape };
     int rc = add_data(m, a, &all, &v);
 
     return rc <= 0 ? rc : sd_page_add_view(m, &v);
+}
+
+/* The block of stacks that a view of source is made of, or n_stacks: it is of counted
+ * lines. */
+static size_t block_of(const struct sd_page_maker *m, const struct sd_view_source *s)
+{
+    size_t i = 0;
+
+    while (i < m->n_stacks && strcmp(m->stacks[i].evidence, s->evidence) != 0)
+        i++;
+    return i;
+}
+
+static int add_one_source(struct sd_page_maker *m, const struct sd_view_about *a,
+                          struct sd_drawing *d, bool has_others)
+{
+    size_t i = block_of(m, &d->source);
+    bool is_of_stacks = i < m->n_stacks;
+    struct sd_page_view v = { .name = d->name,
+                              .title = a->title,
+                              .shape = a->shape,
+                              .drawing = d,
+                              .has_stacks = is_of_stacks,
+                              .stacks = i };
+    int rc;
+
+    if (d->source.n_files == 0)
+        return 0;
+    if (has_others && !(v.title = title_of(m, d->source.verb, a)))
+        return sd_no_memory();
+    if (is_of_stacks) {
+        v.make = a->recipe;
+        v.follows = sd_page_follows_of(a, m->evidence[i], m->stacks[i].has_time);
+    }
+    rc = sd_page_add_source(m, &d->source);
+    return rc < 0 ? rc : sd_page_add_view(m, &v);
+}
+
+/* Of stacks and of counted lines. */
+static int add_source(struct sd_page_maker *m, const struct sd_view_about *a)
+{
+    static const struct sd_view_request all;
+    struct sd_view *made;
+    int rc = make(m, a, &all, &made);
+
+    if (rc <= 0)
+        return rc;
+    rc = 0;
+    for (size_t i = 0; i < made->n_drawings && rc == 0; i++)
+        rc = add_one_source(m, a, &made->drawings[i], made->n_drawings > 1);
+    return rc;
 }
 
 /* Stacks are no view: others are made of them. */
@@ -153,6 +208,8 @@ static int add(struct sd_page_maker *m, const struct sd_view_about *a)
 
     if (!a->of_profile || a->shape == SD_SHAPE_STACKS)
         return 0;
+    if (a->shape == SD_SHAPE_SOURCE)
+        return add_source(m, a);
     if (!(a->flags & SD_VIEW_EACH))
         return a->needs == SD_NEEDS_STACKS && m->n_stacks == 0 ? 0 : add_other(m, a);
     for (size_t i = 0; i < m->n_stacks && rc == 0; i++)

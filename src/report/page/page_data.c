@@ -163,6 +163,9 @@ static int put_drawing(struct page_writer *w, const struct sd_page_view *v)
     case SD_SHAPE_MAP:
         rc = sd_page_put_map(p, &d->map);
         break;
+    case SD_SHAPE_SOURCE:
+        sd_page_put_source(p, &d->source, v->make != NULL);
+        break;
     case SD_SHAPE_TABLE:
     case SD_SHAPE_FLAME:
     case SD_SHAPE_STACKS:

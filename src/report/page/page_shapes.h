@@ -4,7 +4,7 @@
 /* page_shapes: writes each shape of views into a payload: a function for each, as the
  * open object's members.  The shapes that have no function here are written as
  * `report --json` writes them. */
-#include "report/page/page.h"
+#include "report/page/html_page.h"
 #include "report/page/payload.h"
 
 /* "count", "ns", ...: what a number is. */
@@ -16,10 +16,15 @@ void sd_page_put_bands(struct sd_payload *p, const struct sd_band *bands, size_t
 /* At most `n_most` rows, which its note says. */
 void sd_page_put_table(struct sd_payload *p, const struct sd_view_table *t,
                        size_t n_most);
+/* "columns": [ of its first n rows ] */
+void sd_page_put_columns(struct sd_payload *p, const struct sd_view_table *t, size_t n);
 void sd_page_put_series(struct sd_payload *p, const struct sd_view_series *s);
 /* `stacks` are those it was drawn of, or NULL. */
 int sd_page_put_graph(struct sd_payload *p, const struct sd_view_graph *g,
                       const struct sd_view_stacks *stacks);
+/* Without figures, where the page derives them. */
+void sd_page_put_source(struct sd_payload *p, const struct sd_view_source *s,
+                        bool is_derived);
 int sd_page_put_map(struct sd_payload *p, const struct sd_view_map *m);
 
 /* `sections` are the page's: a number for each path. */

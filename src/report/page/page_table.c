@@ -167,15 +167,20 @@ static void put_note(struct sd_payload *p, const struct sd_view_table *t, size_t
     sd_buf_release(&note);
 }
 
+void sd_page_put_columns(struct sd_payload *p, const struct sd_view_table *t, size_t n)
+{
+    sd_json_key_array(&p->j, "columns");
+    for (size_t k = 0; k < t->n_columns; k++)
+        put_column(p, t, k, n);
+    sd_json_end(&p->j);
+}
+
 void sd_page_put_table(struct sd_payload *p, const struct sd_view_table *t,
                        size_t n_most)
 {
     size_t n = t->n_rows < n_most ? t->n_rows : n_most;
 
-    sd_json_key_array(&p->j, "columns");
-    for (size_t k = 0; k < t->n_columns; k++)
-        put_column(p, t, k, n);
-    sd_json_end(&p->j);
+    sd_page_put_columns(p, t, n);
     sd_json_key_uint(&p->j, "n", n);
     put_parents(p, t, n);
     put_note(p, t, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/page/page.h"
+#include "report/page/html_page.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_REPORT_PAGE_PAGE_H
-#define SD_REPORT_PAGE_PAGE_H
-/* page: one HTML file that shows views, linked with each other, in a browser.
+#ifndef SD_REPORT_PAGE_HTML_PAGE_H
+#define SD_REPORT_PAGE_HTML_PAGE_H
+/* html_page: one HTML file that shows views, linked with each other, in a browser.
  *
  * It opens from any disk and asks the network for nothing.  The built page
  * (web/dist/page.html) draws shapes and knows no collector by name; here it is given
