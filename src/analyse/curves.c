@@ -341,8 +341,9 @@ static bool is_seen(const struct sd_view_series *s, const struct sd_interval *i)
 }
 
 static int gather(const struct sd_profile *p, const struct sd_span_total *t,
-                  const struct sd_view_series *out, struct gathered *g)
+                  bool has_paths, const struct sd_view_series *out, struct gathered *g)
 {
+    const struct sd_site *site = &p->sites[t->site.at];
     uint32_t depth = depth_of(p, t->site);
     struct sd_band *items;
 
@@ -355,7 +356,7 @@ static int gather(const struct sd_profile *p, const struct sd_span_total *t,
     for (uint32_t i = 0; i < t->when.n; i++)
         if (is_seen(out, &t->when.items[i]))
             g->items[g->n++] = (struct sd_band){
-                .name = p->sites[t->site.at].name,
+                .name = has_paths ? site->path : site->name,
                 .from = fmax(seconds(t->when.items[i].from_ns), out->from),
                 .to = fmin(seconds(t->when.items[i].to_ns), out->to),
                 .depth = depth,
@@ -388,7 +389,7 @@ static int keep_bands(struct gathered *g, struct sd_arena *a,
     return 0;
 }
 
-static int add_bands(const struct sd_profile *p, struct sd_arena *a,
+static int add_bands(const struct sd_profile *p, bool has_paths, struct sd_arena *a,
                      struct sd_view_series *out)
 {
     struct gathered g = { 0 };
@@ -397,11 +398,17 @@ static int add_bands(const struct sd_profile *p, struct sd_arena *a,
     for (size_t i = 0; i < p->n_spans && rc == 0; i++)
         if (p->sites[p->spans[i].site.at].kind == SD_SITE_SECTION &&
             p->spans[i].when.n > 0)
-            rc = gather(p, &p->spans[i], out, &g);
+            rc = gather(p, &p->spans[i], has_paths, out, &g);
     if (rc == 0 && g.n > 0)
         rc = keep_bands(&g, a, out);
     sd_free(g.items);
     return rc;
+}
+
+int sd_analyse_bands(const struct sd_profile *p, struct sd_arena *a,
+                     struct sd_view_series *out)
+{
+    return add_bands(p, true, a, out);
 }
 
 /* --- The peak */
@@ -528,7 +535,7 @@ int sd_analyse_curves(const struct sd_profile *p, const char *metric,
         rc = strcmp(metric, "cpu") == 0 ? add_slopes(p, &c, a, out)
                                         : add_readings(p, metric, &c, a, out);
     if (rc == 0)
-        rc = add_bands(p, a, out);
+        rc = add_bands(p, false, a, out);
     if (rc == 0)
         rc = set_peak(a, out);
     return rc < 0 ? rc : set_mark(p, metric, &c, a, out);

@@ -66,6 +66,7 @@ static void name_function(struct sd_line_list_function *f, const struct sd_site 
     f->name = s->label ? s->label : s->name;
     f->file = s->file ? s->file : "";
     f->first = s->line;
+    f->site = s;
 }
 
 static int fill(const struct sd_profile *p, const struct sd_line_total *sorted,

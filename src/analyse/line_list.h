@@ -15,6 +15,7 @@
 
 struct sd_line_stats;
 struct sd_profile;
+struct sd_site;
 
 struct sd_line_list_row {
     uint32_t line;
@@ -31,6 +32,7 @@ struct sd_line_list_function {
     int64_t tracing_ns; /* that were taken off for telling of them, not of those of
                            functions that they waited for */
     const char *shown;  /* the file as it was typed, or NULL: as `file` has it */
+    const struct sd_site *site; /* of the profile */
 };
 
 struct sd_line_list { /* all zero is a fresh one */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/growth/scaling.h"
+#include "analyse/source_rows.h"
 #include "analyse/stacks/graph_source.h"
 #include "analyse/views.h"
 #include "base/error.h"
@@ -90,6 +91,26 @@ int sd_view_call_graph(const struct sd_profile *p, const struct sd_view_request 
     if (rc == 0)
         d->graph.search = r->search;
     sd_graph_source_release(&source);
+    return rc;
+}
+
+/* Lines of stacks, then counted ones, which come behind their verb where both are. */
+int sd_view_source(const struct sd_profile *p, const struct sd_view_request *r,
+                   struct sd_view *v)
+{
+    bool has_stacks = sd_profile_has_stacks(p) && !sd_views_are_traced(p, r);
+    bool has_lines = sd_profile_has(p, SD_LINES) && !r->stacks.choice.evidence;
+    struct sd_drawing *d;
+    int rc = 0;
+
+    if (has_stacks) {
+        d = sd_view_draw(v, "source", SD_SHAPE_SOURCE);
+        rc = d ? sd_source_of_stacks(p, &r->stacks, &v->arena, &d->source) : SD_ENOMEM;
+    }
+    if (has_lines && rc == 0) {
+        d = sd_view_draw(v, has_stacks ? "counted_source" : "source", SD_SHAPE_SOURCE);
+        rc = d ? sd_source_of_lines(p, &r->stacks, &v->arena, &d->source) : SD_ENOMEM;
+    }
     return rc;
 }
 

@@ -326,6 +326,29 @@ struct sd_view_stacks {
     const char *note; /* what is not told apart, or NULL */
 };
 
+/* Figures beside the lines of source files.  All texts but `text` and `note` are of who
+ * makes it, which reads no files; whoever shows the source attaches that. */
+struct sd_source_file {
+    const char *file;       /* as the interpreter names it */
+    const char *short_file; /* the end of it that is enough to know it */
+    bool is_library;        /* not the program's own */
+    uint32_t *lines;        /* ascending: those with figures */
+    size_t n_lines;
+    struct sd_cell *cells; /* a row of the view's columns for each of them */
+    const char *text;      /* all of the file, UTF-8; NULL: it is not shown */
+    size_t n_text;
+    const char *note; /* why not, or what is to be known of it; or NULL */
+};
+struct sd_view_source {
+    const char *evidence; /* "samples" */
+    const char *verb;     /* "sampled" */
+    struct sd_column *columns;
+    size_t n_columns;
+    struct sd_source_file *files; /* the hottest first */
+    size_t n_files;
+    const char *note; /* what is not shown, or NULL */
+};
+
 enum sd_shape {
 #define SHAPE(id, name) SD_SHAPE_##id,
 #include "analyse/shapes.def"

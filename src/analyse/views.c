@@ -19,18 +19,49 @@ enum { /* as views.def writes them */
        OWNERS = SD_VIEW_OWNERS,
        PSTATS = SD_VIEW_PSTATS,
        ANSWER = SD_VIEW_ANSWER,
+       TIME = SD_PART_TIME,
+       TRACK = SD_PART_TRACK,
+       SECTION = SD_PART_SECTION,
+       NOTHING = SD_PART_NOTHING,
 };
 
 const struct sd_view_about sd_views[] = {
-#define VIEW(name, title, shape, needs, when, flags, make)                             \
-    { #name, title, SD_SHAPE_##shape, SD_NEEDS_##needs, SD_WHEN_##when, flags, make,   \
-      NULL,  NULL },
+#define VIEW(name, title, shape, needs, when, flags, follows, recipe, make)            \
+    { #name,                                                                           \
+      title,                                                                           \
+      SD_SHAPE_##shape,                                                                \
+      SD_NEEDS_##needs,                                                                \
+      SD_WHEN_##when,                                                                  \
+      flags,                                                                           \
+      follows,                                                                         \
+      recipe,                                                                          \
+      make,                                                                            \
+      NULL,                                                                            \
+      NULL },
 #define MODEL_VIEW(name, title, shape, when, make)                                     \
-    { #name, title, SD_SHAPE_##shape, SD_NEEDS_ANY, SD_WHEN_##when, PLAIN, NULL,       \
-      make,  NULL },
+    { #name,                                                                           \
+      title,                                                                           \
+      SD_SHAPE_##shape,                                                                \
+      SD_NEEDS_ANY,                                                                    \
+      SD_WHEN_##when,                                                                  \
+      PLAIN,                                                                           \
+      NOTHING,                                                                         \
+      NULL,                                                                            \
+      NULL,                                                                            \
+      make,                                                                            \
+      NULL },
 #define MODEL_PLOT(name, word, title, shape, needs, make)                              \
-    { #name, title, SD_SHAPE_##shape, SD_NEEDS_##needs, SD_WHEN_NAMED, PLAIN, NULL,    \
-      make,  #word },
+    { #name,                                                                           \
+      title,                                                                           \
+      SD_SHAPE_##shape,                                                                \
+      SD_NEEDS_##needs,                                                                \
+      SD_WHEN_NAMED,                                                                   \
+      PLAIN,                                                                           \
+      NOTHING,                                                                         \
+      NULL,                                                                            \
+      NULL,                                                                            \
+      make,                                                                            \
+      #word },
 #include "analyse/views.def"
 #undef VIEW
 #undef MODEL_VIEW
@@ -80,6 +111,13 @@ const struct sd_view_about *sd_view_named(enum sd_view_subject s, const char *na
         if (is_of(a, s) && strlen(a->name) == n && memcmp(a->name, name, n) == 0)
             return a;
     return NULL;
+}
+
+unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e)
+{
+    bool is_of_evidence = a->needs == SD_NEEDS_STACKS || a->needs == SD_NEEDS_LINES;
+
+    return is_of_evidence ? a->follows & sd_evidence[e].follows : a->follows;
 }
 
 struct sd_view_table *sd_views_add(struct sd_view *v, const char *name,
@@ -170,12 +208,28 @@ int sd_view_names_check(enum sd_view_subject s, const struct sd_view_request *r)
 
 /* --- What of a profile is wanted */
 
+/* Traced calls know no lines; the view itself sees to that. */
+static bool lacks_evidence(const struct sd_profile *p, const struct sd_view_about *a)
+{
+    switch (a->needs) {
+    case SD_NEEDS_STACKS:
+        return !sd_profile_has_stacks(p);
+    case SD_NEEDS_LINES:
+        return !sd_profile_has_stacks(p) && !sd_profile_has(p, SD_LINES);
+    case SD_NEEDS_ANY:
+    case SD_NEEDS_SLICES:
+    case SD_NEEDS_MACHINE:
+        break;
+    }
+    return false;
+}
+
 static bool is_wanted(const struct sd_profile *p, const struct sd_view_request *r,
                       const struct sd_view_about *a)
 {
     if (r->views)
         return sd_view_names_have(r->views, a->name);
-    if (a->needs == SD_NEEDS_STACKS && !sd_profile_has_stacks(p))
+    if (lacks_evidence(p, a))
         return false;
     switch (a->when) {
     case SD_WHEN_FLAT:
@@ -338,8 +392,7 @@ static int make_by_cpu(const struct sd_profile *p, const struct sd_view_request 
 static int make(const struct sd_profile *p, const struct sd_view_request *r,
                 const struct sd_view_about *a, struct sd_view *v)
 {
-    if (!is_wanted(p, r, a) ||
-        (a->needs == SD_NEEDS_STACKS && !sd_profile_has_stacks(p)) ||
+    if (!is_wanted(p, r, a) || lacks_evidence(p, a) ||
         (a->flags & PSTATS && r->has_pstats && sd_views_are_traced(p, r)))
         return 0;
     if (r->is_for_eyes && a->flags & SHARES && sd_profile_has(p, SD_SAMPLES) &&
@@ -368,8 +421,10 @@ static int make_other(const struct sd_profile *p, const struct sd_view_request *
 /* Whoever asks for lines where there are none is told who has them. */
 static int check_lines(const struct sd_profile *p, const struct sd_view_request *r)
 {
-    bool are_wanted = r->stacks.by == SD_CALLS_BY_LINE ||
-                      (r->views && sd_view_names_have(r->views, "lines"));
+    bool are_wanted =
+        r->stacks.by == SD_CALLS_BY_LINE ||
+        (r->views && sd_view_names_have(r->views, "lines")) ||
+        (r->views && strcmp(r->views, "source") == 0 && !sd_profile_has(p, SD_LINES));
 
     if (!are_wanted || !sd_views_are_traced(p, r))
         return 0;
@@ -383,15 +438,12 @@ static bool is_whole(const struct sd_filter *f)
     return !f->from_ns && !f->to_ns && !f->track && !f->section && !f->match;
 }
 
-static bool needs_stacks(const struct sd_view_about *a)
-{
-    return a->needs == SD_NEEDS_STACKS || a->needs == SD_NEEDS_SLICES;
-}
-
-static bool is_any_without_stacks(const struct sd_view_request *r)
+static bool is_any_without_stacks(const struct sd_profile *p,
+                                  const struct sd_view_request *r)
 {
     for (const struct sd_view_about *a = sd_views; a->name; a++)
-        if (a->of_profile && !needs_stacks(a) && sd_view_names_have(r->views, a->name))
+        if (a->of_profile && a->needs != SD_NEEDS_SLICES && !lacks_evidence(p, a) &&
+            sd_view_names_have(r->views, a->name))
             return true;
     return false;
 }
@@ -403,7 +455,7 @@ static int check_stacks(const struct sd_profile *p, const struct sd_view_request
     char verbs[SD_EVIDENCE_TEXT], commands[SD_EVIDENCE_TEXT];
 
     if (!r->views || sd_profile_has_stacks(p) || !is_whole(&r->selection) ||
-        is_any_without_stacks(r))
+        is_any_without_stacks(p, r))
         return 0;
     return sd_fail(SD_EABSENT, "nothing was %s, so %s cannot be shown; record with: %s",
                    sd_evidence_verbs(verbs), r->views, sd_evidence_commands(commands));

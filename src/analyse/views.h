@@ -13,6 +13,7 @@
 enum sd_view_needs {
     SD_NEEDS_ANY,    /* nothing: a view of nothing has no rows, or says what it lacks */
     SD_NEEDS_STACKS, /* evidence with stacks */
+    SD_NEEDS_LINES,  /* evidence with lines: of stacks, or counted */
     SD_NEEDS_SLICES, /* samples, and the capture by time, in the request */
     SD_NEEDS_MACHINE, /* the peak of this machine, in the request */
 };
@@ -50,7 +51,14 @@ struct sd_view_about {
     enum sd_shape shape;
     enum sd_view_needs needs;
     enum sd_view_when when;
-    unsigned flags;              /* enum sd_view_flags */
+    unsigned flags; /* enum sd_view_flags */
+    /* What of a selection it follows (enum sd_selection_part), where its evidence does:
+     * sd_view_follows.  While something else is selected it shows the whole run, and
+     * whoever shows it says so. */
+    unsigned follows;
+    /* How whoever has stacks over time (struct sd_view_stacks) makes it from them, for
+     * any selection: "functions"; NULL: it cannot be made from them. */
+    const char *recipe;
     sd_profile_view *of_profile; /* adds it to a view; NULL: it is of a model */
     sd_model_view *of_model;     /* the same of a model */
     const char *plot;            /* the word of --plot that draws it, or NULL */
@@ -65,6 +73,9 @@ const struct sd_view_about *sd_view_named(enum sd_view_subject s, const char *na
 struct sd_view_table *sd_views_add(struct sd_view *v, const char *name,
                                    const struct sd_column *columns, size_t n_columns,
                                    size_t n_rows);
+/* What of a selection it follows when a profile is loaded with that (enum
+ * sd_selection_part), made of this evidence. */
+unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e);
 /* By the word of --plot, or NULL. */
 const struct sd_view_about *sd_view_of_plot(const char *word);
 /* The names and the words of --plot, for tables of options: "|functions|calls|...". */
@@ -105,7 +116,8 @@ bool sd_views_by_cpu(const struct sd_profile *p, const struct sd_sample_choice *
                      struct sd_buf *why);
 
 /* The functions of the list. */
-#define VIEW(name, title, shape, needs, when, flags, make) sd_profile_view make;
+#define VIEW(name, title, shape, needs, when, flags, follows, recipe, make)            \
+    sd_profile_view make;
 #define MODEL_VIEW(name, title, shape, when, make) sd_model_view make;
 #define MODEL_PLOT(name, word, title, shape, needs, make) sd_model_view make;
 #include "analyse/views.def"

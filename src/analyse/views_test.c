@@ -45,6 +45,25 @@ TEST(views_have_one_name_a_title_and_a_function_each)
     CHECK(!sd_view_named(SD_OF_MODEL, "functions", 9) && !sd_view_of_plot("map"));
 }
 
+TEST(views_follow_what_their_evidence_can)
+{
+    enum { ALL = SD_PART_TIME | SD_PART_TRACK | SD_PART_SECTION };
+    const struct sd_view_about *functions =
+        sd_view_named(SD_OF_PROFILE, "functions", 9);
+    const struct sd_view_about *plot = sd_view_named(SD_OF_PROFILE, "plot", 4);
+    const struct sd_view_about *growth = sd_view_named(SD_OF_PROFILE, "growth", 6);
+
+    CHECK(sd_view_follows(functions, SD_SAMPLES) == ALL);
+    CHECK(sd_view_follows(functions, SD_CALLS) == SD_PART_TRACK);
+    CHECK(sd_view_follows(plot, SD_CALLS) == ALL);
+    CHECK(sd_view_follows(growth, SD_CALLS) == SD_PART_TRACK);
+    for (const struct sd_view_about *a = sd_views; a->name; a++) {
+        CHECK((a->follows & ~(unsigned)ALL) == 0 && (!a->of_model || !a->follows));
+        /* What is made from stacks over time follows whatever they do. */
+        CHECK(!a->recipe || (a->follows == ALL && a->needs != SD_NEEDS_ANY));
+    }
+}
+
 TEST(views_that_are_not_there_are_refused_with_a_list)
 {
     struct sd_view_request r = { .views = "functions,nothing" };

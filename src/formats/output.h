@@ -56,6 +56,7 @@ struct sd_output {
     bool reads_events; /* reads the capture once more, event by event */
     bool has_tables; /* `sonde report -o` writes tables to such a file, in this form */
     enum sd_table_form form;
+    bool is_page;     /* shows everything at once, for a browser */
     bool folds_paths; /* has every path of traced calls in full: large ones are folded
                          (outputs/path_fold.h) */
     bool shows_functions;  /* by itself frames are functions, not their lines */

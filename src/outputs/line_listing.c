@@ -9,10 +9,9 @@
 #include "analyse/line_list.h"
 #include "base/encoding/json.h"
 #include "base/error.h"
-#include "base/mark.h"
-#include "capture/line_cell.h"
 #include "outputs/line_json.h"
 #include "outputs/remarks.h"
+#include "outputs/source_age.h"
 #include "outputs/tables.h"
 #include "profile/lines/line_stats.h"
 #include "report/text/line_text.h"
@@ -83,45 +82,6 @@ static int put_time(const struct sd_line_list *l,
     return rc;
 }
 
-static uint64_t changed_ns(const struct stat *st)
-{
-    return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
-}
-
-/* By the marks that were made of it, one for each run that had another.  False: there
- * is none, or no file. */
-static bool is_marked(const struct sd_profile *p, const char *file, bool *has_changed)
-{
-    enum { N = sizeof SD_META_SOURCE - 1 };
-    char now[SD_MARK_MAX];
-    bool is = false;
-
-    *has_changed = false;
-    for (size_t i = 0; i < p->n_metas; i++) {
-        const struct sd_meta *m = &p->metas[i];
-
-        if (strncmp(m->key, SD_META_SOURCE, N) != 0 || strcmp(m->key + N, file) != 0)
-            continue;
-        if (!is && !sd_mark_of(file, now))
-            return false;
-        is = true;
-        *has_changed |= strcmp(m->value, now) != 0;
-    }
-    return is;
-}
-
-/* Without a mark (there are many files, or it has changed while the program ran) one
- * that was changed after the program began may not be what ran. */
-static bool has_changed(const struct sd_profile *p, const char *file)
-{
-    struct stat st;
-    bool has;
-
-    if (is_marked(p, file, &has))
-        return has;
-    return stat(file, &st) == 0 && changed_ns(&st) > p->real_zero_ns;
-}
-
 static void remark_changed(const struct sd_profile *p, const struct sd_line_list *l,
                            const struct sd_remarks *remarks)
 {
@@ -129,7 +89,7 @@ static void remark_changed(const struct sd_profile *p, const struct sd_line_list
         const char *file = l->functions[i].file;
 
         if ((i > 0 && strcmp(file, l->functions[i - 1].file) == 0) ||
-            !has_changed(p, file))
+            !sd_source_has_changed(p, file))
             continue;
         sd_remark(remarks,
                   "%s has changed since it was run: numbers and source may not belong "

@@ -49,6 +49,7 @@ int sd_drawing_write(const struct sd_drawing *d, enum sd_picture kind,
     case SD_SHAPE_TABLE:
     case SD_SHAPE_GRAPH:
     case SD_SHAPE_STACKS:
+    case SD_SHAPE_SOURCE:
     case SD_SHAPES:
         break; /* not drawn here */
     }

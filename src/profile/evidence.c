@@ -6,6 +6,13 @@
 #include "base/assert.h"
 #include "profile/profile.h"
 
+enum { /* as evidence.def writes them */
+       TIME = SD_PART_TIME,
+       TRACK = SD_PART_TRACK,
+       SECTION = SD_PART_SECTION,
+       NOTHING = SD_PART_NOTHING,
+};
+
 const struct sd_evidence_about sd_evidence[] = {
 #define SD_EVIDENCE(id, shape, ...) [SD_##id] = { SD_OF_##shape, __VA_ARGS__ },
 #include "profile/evidence.def"

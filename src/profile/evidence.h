@@ -19,12 +19,22 @@ enum sd_evidence {
 /* Which member of union sd_evidence_data (profile.h) has it. */
 enum sd_evidence_shape { SD_OF_STACKS, SD_OF_LINES, SD_OF_MODELS };
 
+/* What of a run may be selected (struct sd_filter). */
+enum sd_selection_part {
+    SD_PART_NOTHING = 0,
+    SD_PART_TIME = 1,    /* from one moment to another */
+    SD_PART_TRACK = 2,   /* a process or thread */
+    SD_PART_SECTION = 4, /* while a section was open */
+};
+
 struct sd_evidence_about {
     enum sd_evidence_shape shape;
     const char *name;      /* "calls" */
     const char *verb;      /* "traced": what is done to record it */
     const char *title;     /* "traced calls" */
     const char *metric;    /* that shares are of when nobody says */
+    unsigned follows;      /* what a filter leaves out of it (enum sd_selection_part):
+                              what was added up while it was recorded has no time */
     const char *collector; /* that records it during a run; NULL: none does */
     const char *command;   /* that records it: "sonde calls" */
 };

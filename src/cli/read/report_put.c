@@ -7,6 +7,7 @@
 #include "cli/read/verb_report.h"
 #include "cli/say.h"
 #include "outputs/line_listing.h"
+#include "outputs/page/page_maker.h"
 #include "report/report.h"
 
 void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
@@ -159,6 +160,14 @@ static int put_flame(const struct sd_report_request *a, const struct sd_profile 
     return sd_flame_write(p, &a->views, a->size, out);
 }
 
+static int put_page(const struct sd_report_request *a, const struct sd_profile *p,
+                    struct sd_out *out)
+{
+    const struct sd_page_request request = { .name = a->words[0] };
+
+    return sd_page_put_profile(&request, p, sd_input_path(a->words[0]), out);
+}
+
 int sd_report_write(const struct sd_report_request *a, const struct sd_profile *p)
 {
     struct sd_export_file file;
@@ -168,6 +177,8 @@ int sd_report_write(const struct sd_report_request *a, const struct sd_profile *
         return rc;
     if (sd_report_is_flame(a, p))
         rc = put_flame(a, p, &file.out);
+    else if (a->form == SD_FORM_PAGE)
+        rc = put_page(a, p, &file.out);
     else if (a->form == SD_FORM_GROWTH)
         rc = sd_growth_write(p, &a->views, file.path, a->size, &file.out);
     else if (a->form == SD_FORM_PLOT || a->form == SD_FORM_PICTURE)

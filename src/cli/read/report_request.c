@@ -62,6 +62,8 @@ static int form_of_suffix(const struct sd_report_request *a, const char *to,
         *form = kind == SD_PICTURE_SVG ? SD_FORM_PICTURE : SD_FORM_PLOT;
     else if (output && output->has_tables)
         *form = (enum sd_report_form)output->form;
+    else if (output && output->is_page)
+        *form = SD_FORM_PAGE;
     else if (strcmp(to, "-") != 0)
         return not_a_report(a, to);
     return 0;

@@ -17,7 +17,8 @@ enum sd_report_form {
     SD_FORM_FLAME,
     SD_FORM_PLOT,
     SD_FORM_GROWTH,
-    SD_FORM_GRAPH
+    SD_FORM_GRAPH,
+    SD_FORM_PAGE
 };
 
 /* What regular expressions are for. */

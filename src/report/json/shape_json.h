@@ -14,6 +14,8 @@
 #include "analyse/shapes.def"
 #undef SHAPE
 
+/* What stands in a cell, or null. */
+void sd_report_cell_json(struct sd_json *j, const struct sd_cell *c);
 /* "name": { "shape": "flame", ... } inside an open object. */
 void sd_report_drawing_json(struct sd_json *j, const struct sd_drawing *d);
 

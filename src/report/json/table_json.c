@@ -4,7 +4,7 @@
  * inside. */
 #include "report/json/shape_json.h"
 
-static void put_cell(struct sd_json *j, const struct sd_cell *c)
+void sd_report_cell_json(struct sd_json *j, const struct sd_cell *c)
 {
     switch (c->kind) {
     case SD_CELL_TEXT:
@@ -46,7 +46,7 @@ void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t)
         sd_json_object(j);
         for (size_t k = 0; k < t->n_columns; k++) {
             sd_json_key(j, t->columns[k].name);
-            put_cell(j, sd_view_cell(t, i, k));
+            sd_report_cell_json(j, sd_view_cell(t, i, k));
         }
         if (t->parents)
             put_place(j, t, i);

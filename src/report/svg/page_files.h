@@ -6,4 +6,5 @@
 extern const char sd_flame_css[], sd_flame_js[];
 extern const char sd_graph_css[], sd_graph_js[];
 extern const char sd_picture_js[]; /* stands before the script of either */
+extern const char sd_page_html[];  /* the built page, web/dist/page.html */
 #endif

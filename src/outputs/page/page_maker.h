@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_OUTPUTS_PAGE_PAGE_MAKER_H
+#define SD_OUTPUTS_PAGE_PAGE_MAKER_H
+/* page_maker: gathers what a page shows of what was read (report/page/html_page.h): the
+ * views of views.def that have something to show, curves above the time, and a head.
+ *
+ * Everything that it hands to the page lives as long as the maker. */
+#include "analyse/views.h"
+#include "formats/output.h"
+#include "profile/slices.h"
+#include "report/page/html_page.h"
+
+/* What of it, and what is left out; all zero is everything. */
+struct sd_page_request {
+    const char *name; /* of the file, for the title: its last part is shown */
+    bool has_no_source;
+    bool is_shared; /* to be shown to strangers: no source, host, folders, arguments */
+};
+
+struct sd_made_view;
+struct sd_page_maker {
+    const struct sd_page_request *request;
+    const struct sd_profile *profile; /* or NULL */
+    struct sd_arena arena;
+    struct sd_made_view *made; /* views, which own their tables; in the arena */
+    struct sd_page page;
+    struct sd_page_view *views; /* owned, as all below */
+    size_t n_views, cap_views;
+    struct sd_page_lane *lanes;
+    size_t n_lanes, cap_lanes;
+    struct sd_page_item *items;
+    size_t n_items, cap_items;
+    const char **notes;
+    size_t n_notes, cap_notes;
+    struct sd_view_stacks *stacks;
+    size_t n_stacks, cap_stacks;
+    size_t n_source_bytes;
+    enum sd_evidence evidence[SD_EVIDENCES]; /* of each block */
+    struct sd_slices slices[SD_EVIDENCES];
+};
+
+/* Writes the page of a capture, or of several in one profile; `from` is the path it can
+ * be opened by again, or NULL. */
+int sd_page_put_profile(const struct sd_page_request *request,
+                        const struct sd_profile *p, const char *from,
+                        struct sd_out *out);
+
+/* --- For its own files */
+
+void sd_page_maker_init(struct sd_page_maker *m, const struct sd_page_request *request);
+void sd_page_maker_release(struct sd_page_maker *m);
+/* The page, borrowed from the maker, after everything was added. */
+const struct sd_page *sd_page_made(struct sd_page_maker *m);
+
+/* A view of its own, released with the maker; NULL when out of memory. */
+struct sd_view *sd_page_new_view(struct sd_page_maker *m);
+int sd_page_add_view(struct sd_page_maker *m, const struct sd_page_view *v);
+int sd_page_add_lane(struct sd_page_maker *m, const struct sd_page_lane *l);
+int sd_page_add_note(struct sd_page_maker *m, const char *text);
+/* Copies both. */
+int sd_page_add_item(struct sd_page_maker *m, const char *label, const char *value);
+
+/* All of a capture, or of several in one profile.  `from` can be opened again. */
+int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
+                       const char *from);
+/* Its parts: page_head.c, page_lanes.c, page_views.c. */
+int sd_page_head_of(struct sd_page_maker *m);
+int sd_page_lanes_of(struct sd_page_maker *m);
+int sd_page_views_of(struct sd_page_maker *m);
+
+/* page_sources.c: the text of those files that may be shown, and of others why not. */
+int sd_page_add_source(struct sd_page_maker *m, struct sd_view_source *s);
+
+/* page_derived.c: what the page makes of stacks of this evidence in place of the view's
+ * data: a word of types.ts; NULL: it has its data from here. */
+const char *sd_page_derives(const struct sd_view_about *a, enum sd_evidence e,
+                            bool has_time);
+/* Which parts of a selection change what is derived. */
+unsigned sd_page_follows_of(const struct sd_view_about *a, enum sd_evidence e,
+                            bool has_time);
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* page_sources: attaches the text of source files to a view.
+ *
+ * A page is shown around, and a capture of a stranger may name any file.  So only the
+ * program's own files are read, only Python's, and only those that are still what ran.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "outputs/page/page_maker.h"
+#include "outputs/source_age.h"
+#include "report/text/code_text.h"
+
+enum { SOURCE_BYTES = 2 * 1000 * 1000 /* of all files together */ };
+
+/* The names of relative files begin where the program did. */
+static const char *path_of(struct sd_page_maker *m, const char *file)
+{
+    const char *folder = sd_profile_meta(m->profile, "cwd");
+
+    return *file == '/' ? file
+           : folder     ? sd_arena_printf(&m->arena, "%s/%s", folder, file)
+                        : file;
+}
+
+/* What is no regular file may wait for a writer forever. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* By its name, or as scripts without a suffix say it. */
+static bool is_python(const char *path, const struct sd_code_text *text)
+{
+    struct sd_code_text_line first = sd_code_text_line(text, 1);
+
+    if (sd_text_ends(path, ".py") || sd_text_ends(path, ".pyw"))
+        return true;
+    return first.n > 2 && memcmp(first.p, "#!", 2) == 0 &&
+           memmem(first.p, first.n, "python", strlen("python"));
+}
+
+static int attach(struct sd_page_maker *m, const struct sd_code_text *text,
+                  struct sd_source_file *f)
+{
+    if (text->text.n > SOURCE_BYTES - m->n_source_bytes) {
+        f->note = "not in this page, which has at most 2 MB of source";
+        return 0;
+    }
+    f->text = sd_arena_string(&m->arena, (const char *)text->text.p, text->text.n);
+    f->n_text = text->text.n;
+    m->n_source_bytes += text->text.n;
+    return f->text ? 0 : sd_no_memory();
+}
+
+static int read_file(struct sd_page_maker *m, const char *path,
+                     struct sd_source_file *f)
+{
+    struct sd_code_text text = { 0 };
+    int rc = is_special(path) ? 0 : sd_code_text_read(&text, path);
+
+    if (rc == 0 || (rc > 0 && !is_python(path, &text)))
+        f->note = "there is no such file here";
+    if (rc > 0)
+        rc = f->note ? 0 : attach(m, &text, f);
+    sd_code_text_release(&text);
+    return rc;
+}
+
+static int add_text(struct sd_page_maker *m, struct sd_source_file *f)
+{
+    const char *path = path_of(m, f->file);
+
+    if (!path)
+        return sd_no_memory();
+    if (m->request->is_shared || m->request->has_no_source)
+        f->note = "source was left out of this page";
+    else if (f->is_library)
+        f->note = "source of libraries is not in pages";
+    else if (*f->file == '<')
+        f->note = "this was no file";
+    else if (sd_source_has_changed(m->profile, path))
+        f->note = "the file has changed since the run: figures and source may not "
+                  "belong together";
+    else
+        return read_file(m, path, f);
+    return 0;
+}
+
+/* The hottest come first. */
+int sd_page_add_source(struct sd_page_maker *m, struct sd_view_source *s)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < s->n_files && rc == 0; i++)
+        rc = add_text(m, &s->files[i]);
+    return rc;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* page_data: writes all that a page is given (web/src/types.ts) as a payload. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "report/json/shape_json.h"
+#include "report/page/page_shapes.h"
+
+enum { ROWS_MAX = 100000, ROWS_LEAST = 100, PAYLOAD_VERSION = 1 };
+
+struct page_writer {
+    struct sd_payload payload;
+    const struct sd_page *page;
+    struct sd_arena arena;         /* of pruned blocks, and of the sections */
+    struct sd_intern sections;     /* paths of all blocks */
+    struct sd_view_stacks *stacks; /* those that are written */
+    size_t n_rows;                 /* of a table, at most */
+};
+
+/* --- Head */
+
+static void put_head(struct page_writer *w)
+{
+    struct sd_json *j = &w->payload.j;
+    const struct sd_page *page = w->page;
+
+    sd_json_key_object(j, "head");
+    sd_json_key_string(j, "command", page->command);
+    sd_json_key_array(j, "items");
+    for (size_t i = 0; i < page->n_items; i++) {
+        sd_json_object(j);
+        sd_json_key_string(j, "label", page->items[i].label);
+        sd_json_key_string(j, "value", page->items[i].value);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+    sd_json_key_string(j, "complaint", page->complaint);
+    sd_json_key_array(j, "notes");
+    for (size_t i = 0; i < page->n_notes; i++)
+        sd_json_string(j, page->notes[i]);
+    sd_json_end(j);
+    sd_json_end(j);
+}
+
+/* --- What views have in common */
+
+static int gather_sections(struct page_writer *w)
+{
+    uint32_t at;
+    int rc = 0;
+
+    for (size_t i = 0; i < w->page->n_stacks && rc == 0; i++)
+        for (size_t k = 0; k < w->page->stacks[i].n_sections && rc == 0; k++) {
+            const char *path = w->page->stacks[i].sections[k];
+
+            rc = sd_intern(&w->sections, path, strlen(path), &at);
+        }
+    return rc;
+}
+
+static void put_sections(struct page_writer *w)
+{
+    sd_json_key_array(&w->payload.j, "sections");
+    for (size_t i = 0; i < w->sections.n; i++)
+        sd_json_text(&w->payload.j, w->sections.items[i].p, w->sections.items[i].n);
+    sd_json_end(&w->payload.j);
+}
+
+static void put_lanes(struct page_writer *w)
+{
+    struct sd_json *j = &w->payload.j;
+
+    sd_json_key_array(j, "lanes");
+    for (size_t i = 0; i < w->page->n_lanes; i++) {
+        const struct sd_page_lane *l = &w->page->lanes[i];
+
+        sd_json_object(j);
+        sd_json_key_string(j, "title", l->title);
+        sd_json_key_string(j, "unit", sd_page_unit(l->kind));
+        if (l->curves)
+            sd_page_put_curves(&w->payload, l->curves, l->n_curves);
+        if (l->make) {
+            sd_json_key_uint(j, "stacks", l->stacks);
+            sd_json_key_string(j, "make", l->make);
+        }
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static int prune(struct page_writer *w, double least)
+{
+    const struct sd_page *page = w->page;
+    int rc = 0;
+
+    w->stacks = sd_arena_alloc(&w->arena, (page->n_stacks + 1) * sizeof *w->stacks);
+    if (!w->stacks)
+        return sd_no_memory();
+    for (size_t i = 0; i < page->n_stacks && rc == 0; i++)
+        if (least > 0)
+            rc = sd_page_prune(&page->stacks[i], least, &w->arena, &w->stacks[i]);
+        else
+            w->stacks[i] = page->stacks[i];
+    return rc;
+}
+
+static void put_stacks(struct page_writer *w)
+{
+    sd_json_key_array(&w->payload.j, "stacks");
+    for (size_t i = 0; i < w->page->n_stacks; i++)
+        sd_page_put_stacks(&w->payload, &w->stacks[i], &w->sections);
+    sd_json_end(&w->payload.j);
+}
+
+/* --- Views */
+
+static void put_follows(struct sd_json *j, unsigned follows)
+{
+    sd_json_key_array(j, "follows");
+    if (follows & SD_PAGE_FOLLOWS_TIME)
+        sd_json_string(j, "time");
+    if (follows & SD_PAGE_FOLLOWS_THREAD)
+        sd_json_string(j, "thread");
+    if (follows & SD_PAGE_FOLLOWS_SECTION)
+        sd_json_string(j, "section");
+    sd_json_end(j);
+}
+
+static void put_table(struct page_writer *w, const char *key,
+                      const struct sd_view_table *t)
+{
+    sd_json_key_object(&w->payload.j, key);
+    sd_page_put_table(&w->payload, t, w->n_rows);
+    sd_json_end(&w->payload.j);
+}
+
+/* Those without a function of their own are written as `report --json` writes them. */
+static int put_drawing(struct page_writer *w, const struct sd_page_view *v)
+{
+    const struct sd_drawing *d = v->drawing;
+    struct sd_payload *p = &w->payload;
+    int rc = 0;
+
+    sd_json_key_object(&p->j, "data");
+    switch (d->shape) {
+    case SD_SHAPE_SERIES:
+        sd_page_put_series(p, &d->series);
+        break;
+    case SD_SHAPE_GRAPH:
+        rc = sd_page_put_graph(p, &d->graph,
+                               v->has_stacks ? &w->stacks[v->stacks] : NULL);
+        break;
+    case SD_SHAPE_GROWTH:
+        sd_report_growth_json(&p->j, &d->growth);
+        break;
+    case SD_SHAPE_BARS:
+        sd_report_bars_json(&p->j, &d->bars);
+        break;
+    case SD_SHAPE_ROOFLINE:
+        sd_report_roofline_json(&p->j, &d->roofline);
+        break;
+    case SD_SHAPE_MAP:
+        rc = sd_page_put_map(p, &d->map);
+        break;
+    case SD_SHAPE_SOURCE:
+        sd_page_put_source(p, &d->source, v->make != NULL);
+        break;
+    case SD_SHAPE_TABLE:
+    case SD_SHAPE_FLAME:
+    case SD_SHAPE_STACKS:
+    case SD_SHAPES:
+        break;
+    }
+    sd_json_end(&p->j);
+    return rc;
+}
+
+static void put_variants(struct page_writer *w, const struct sd_page_view *v)
+{
+    struct sd_json *j = &w->payload.j;
+
+    if (v->n_variants == 0)
+        return;
+    sd_json_key_array(j, "variants");
+    for (size_t i = 0; i < v->n_variants; i++) {
+        sd_json_object(j);
+        sd_json_key_string(j, "by", v->variants[i].by);
+        sd_json_key_bool(j, "mine", v->variants[i].is_mine);
+        put_table(w, "data", v->variants[i].table);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static const char *shape_name(enum sd_shape shape)
+{
+    static const char *const names[] = {
+#define SHAPE(id, name) [SD_SHAPE_##id] = #name,
+#include "analyse/shapes.def"
+#undef SHAPE
+    };
+
+    return names[shape];
+}
+
+static int put_view(struct page_writer *w, const struct sd_page_view *v)
+{
+    struct sd_json *j = &w->payload.j;
+    int rc = 0;
+
+    sd_json_object(j);
+    sd_json_key_string(j, "name", v->name);
+    sd_json_key_string(j, "title", v->title);
+    sd_json_key_string(j, "shape", shape_name(v->shape));
+    put_follows(j, v->follows);
+    if (v->has_stacks)
+        sd_json_key_uint(j, "stacks", v->stacks);
+    if (v->make)
+        sd_json_key_string(j, "make", v->make);
+    if (v->table)
+        put_table(w, "data", v->table);
+    else if (v->drawing)
+        rc = put_drawing(w, v);
+    put_variants(w, v);
+    sd_json_end(j);
+    return rc;
+}
+
+static int put_views(struct page_writer *w)
+{
+    int rc = 0;
+
+    sd_json_key_array(&w->payload.j, "views");
+    for (size_t i = 0; i < w->page->n_views && rc == 0; i++)
+        rc = put_view(w, &w->page->views[i]);
+    if (rc == 0)
+        sd_json_end(&w->payload.j);
+    return rc;
+}
+
+/* --- All of it */
+
+/* As many rows as leave room for what else there is: a screen shows no share that is
+ * below the threshold, either. */
+static size_t rows_at(double least)
+{
+    double n = least > 0 ? 8 / least : ROWS_MAX;
+
+    return n > ROWS_MAX ? ROWS_MAX : n < ROWS_LEAST ? ROWS_LEAST : (size_t)n;
+}
+
+static int put_all(struct page_writer *w, struct sd_buf *to)
+{
+    struct sd_payload *p = &w->payload;
+    int rc;
+
+    sd_json_key_uint(&p->j, "version", PAYLOAD_VERSION);
+    sd_json_key_string(&p->j, "title", w->page->title);
+    sd_json_key_string(&p->j, "program", w->page->program);
+    sd_json_key_uint(&p->j, "durationNs", w->page->duration_ns);
+    put_head(w);
+    sd_json_key_array(&p->j, "findings");
+    sd_json_end(&p->j);
+    put_sections(w);
+    put_lanes(w);
+    sd_page_put_bands(p, w->page->bands, w->page->n_bands);
+    put_stacks(w);
+    rc = put_views(w);
+    return rc < 0 ? rc : sd_payload_finish(p, to);
+}
+
+int sd_page_data(const struct sd_page *page, double least, struct sd_buf *to)
+{
+    struct page_writer w = { .page = page, .n_rows = rows_at(least) };
+    int rc;
+
+    w.sections.arena = &w.arena;
+    sd_payload_init(&w.payload);
+    rc = gather_sections(&w);
+    if (rc == 0)
+        rc = prune(&w, least);
+    if (rc == 0)
+        rc = put_all(&w, to);
+    sd_payload_release(&w.payload);
+    sd_intern_release(&w.sections);
+    sd_arena_release(&w.arena);
+    return rc;
+}
