@@ -80,6 +80,12 @@ static bool is_named(const struct sd_profile *p, sd_track_id t, const char *want
     return name && strstr(name, wanted);
 }
 
+bool sd_filter_takes_track(const struct sd_profile *p, sd_track_id t,
+                           const char *wanted)
+{
+    return is_number_of(p, t, wanted) || is_named(p, t, wanted);
+}
+
 /* --- Remembering */
 
 static int remember(uint8_t **answers, size_t *n, size_t need)
@@ -107,8 +113,7 @@ static int track_passes(struct sd_screen *s, const struct sd_profile *p, sd_trac
     if (rc < 0)
         return rc;
     if (s->tracks[t.at] == NOT_ASKED)
-        s->tracks[t.at] =
-            is_number_of(p, t, wanted) || is_named(p, t, wanted) ? PASSES : FAILS;
+        s->tracks[t.at] = sd_filter_takes_track(p, t, wanted) ? PASSES : FAILS;
     s->saw_track |= s->tracks[t.at] == PASSES;
     return s->tracks[t.at] == PASSES;
 }

@@ -28,6 +28,9 @@ struct sd_screen {
     size_t n_stacks;
 };
 
+/* Does `track` of a filter name it? */
+bool sd_filter_takes_track(const struct sd_profile *p, sd_track_id t,
+                           const char *wanted);
 void sd_screen_init(struct sd_screen *s, const struct sd_filter *filter);
 /* Takes notice of a span, in the pass before the one that judges. */
 int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "profile/profile_define.h"
 #include "profile/profile_testing.h"
+#include "profile/slice_sums.h"
 
 enum { N_THREADS = 3, N_STACKS = 12, N_SAMPLES = 1500, N_A_CHUNK = 100 };
 #define MS ((uint64_t)1000000)
@@ -75,8 +76,30 @@ static uint32_t number_of_section(const struct sd_slices *s, const char *path)
     return sd_intern_find(&s->sets.paths, path, strlen(path));
 }
 
+/* Does a part in the place of the whole equal a profile that is loaded with the filter,
+ * and is the whole there again afterwards? */
+static void check_part(struct sd_profile *all, const struct sd_slices *s,
+                       const struct sd_filter *f, const struct sd_profile *part)
+{
+    struct sd_stack_totals *t = &all->evidence[SD_SAMPLES].stacks;
+    const struct sd_stack_totals *wanted = &part->evidence[SD_SAMPLES].stacks;
+    const int64_t *whole = t->values[0];
+    struct sd_slice_sums sums;
+    int64_t a = 0, b = 0;
+
+    CHECK(sd_slices_tell(s, f));
+    CHECK(sd_slice_sums_init(&sums, all, s, f) == 0);
+    for (size_t i = 0; i < t->n; i++)
+        a += t->values[0][i];
+    for (size_t i = 0; i < wanted->n; i++)
+        b += wanted->values[0][i];
+    CHECK(a == b && t->values[0] != whole);
+    sd_slice_sums_release(&sums);
+    CHECK(t->values[0] == whole);
+}
+
 /* Are the sums of a choice those of a profile that is loaded with it? */
-static void check_choice(const struct sd_maker *m, const struct sd_profile *all,
+static void check_choice(const struct sd_maker *m, struct sd_profile *all,
                          const struct sd_slices *s, struct sd_slice_choice choice,
                          const char *section)
 {
@@ -106,6 +129,7 @@ static void check_choice(const struct sd_maker *m, const struct sd_profile *all,
             CHECK(sums[i] == 0);
     }
     sd_free(sums);
+    check_part(all, s, &filter, part);
     sd_profile_free(part);
 }
 

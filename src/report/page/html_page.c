@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/encoding/base64.h"
 #include "base/encoding/gzip.h"
 #include "base/error.h"
@@ -38,14 +39,16 @@ static int make_data(const struct sd_page *page, double least, struct sd_out *to
 }
 
 /* Less and less of it until there is room. */
-static int fit_data(const struct sd_page *page, size_t room, struct sd_out *to)
+static int fit_data(const struct sd_page *page, size_t room, bool is_base64,
+                    struct sd_out *to)
 {
     double least = 0;
 
     for (;;) {
         int rc = make_data(page, least, to);
+        size_t n = is_base64 ? sd_base64_size(to->pending.n) : to->pending.n;
 
-        if (rc < 0 || sd_base64_size(to->pending.n) <= room || least > 1)
+        if (rc < 0 || n <= room || least > 1)
             return rc;
         sd_out_release(to);
         sd_out_to_memory(to);
@@ -62,6 +65,8 @@ static void put_title(struct sd_out *out, const struct sd_page *page)
 
 static void put_data(struct sd_out *out, const struct sd_out *data)
 {
+    if (!data) /* served */
+        return;
     sd_out_text(out, "<script type=\"application/x-sonde\" id=\"data\">");
     sd_base64_write(out, data->pending.p, data->pending.n);
     sd_out_text(out, "</script>");
@@ -76,13 +81,11 @@ static bool is_at(const char *at, const char *mark)
     return strncmp(at, mark, strlen(mark)) == 0;
 }
 
-/* A mark gives way to what it stands for. */
-static void put_page(struct sd_out *out, const struct sd_page *page,
-                     const struct sd_out *data)
+/* A part of the built page, in which each mark gives way to what it stands for. */
+static void put_part(struct sd_out *out, const char *at, const char *end,
+                     const struct sd_page *page, const struct sd_out *data)
 {
-    const char *at = sd_page_html;
-
-    for (const char *next; (next = strstr(at, "<!--sonde:")); at = next) {
+    for (const char *next; (next = strstr(at, "<!--sonde:")) && next < end; at = next) {
         sd_out_write(out, at, (size_t)(next - at));
         if (is_at(next, title_mark)) {
             put_title(out, page);
@@ -97,7 +100,13 @@ static void put_page(struct sd_out *out, const struct sd_page *page,
             sd_out_write(out, next++, 1);
         }
     }
-    sd_out_text(out, at);
+    sd_out_write(out, at, (size_t)(end - at));
+}
+
+static void put_page(struct sd_out *out, const struct sd_page *page,
+                     const struct sd_out *data)
+{
+    put_part(out, sd_page_html, sd_page_html + strlen(sd_page_html), page, data);
 }
 
 /* What the page has besides its data. */
@@ -121,9 +130,55 @@ int sd_page_write(const struct sd_page *page, struct sd_out *out)
     int rc;
 
     sd_out_to_memory(&data);
-    rc = fit_data(page, frame < SD_PAGE_BYTES ? SD_PAGE_BYTES - frame : 0, &data);
+    rc = fit_data(page, frame < SD_PAGE_BYTES ? SD_PAGE_BYTES - frame : 0, true, &data);
     if (rc == 0)
         put_page(out, page, &data);
     sd_out_release(&data);
     return rc;
+}
+
+int sd_page_pack(const struct sd_page *page, size_t room, struct sd_out *to)
+{
+    return fit_data(page, room, false, to);
+}
+
+/* --- Served */
+
+static const char policy_mark[] = "http-equiv=\"Content-Security-Policy\" content=\"";
+static const char nothing[] = "default-src 'none'";
+
+/* Where the policy of the built page begins; its length in *n. */
+static const char *find_policy(size_t *n)
+{
+    const char *at = strstr(sd_page_html, policy_mark);
+
+    sd_assert(at);
+    at += strlen(policy_mark);
+    *n = strcspn(at, "\"");
+    sd_assert(strncmp(at, nothing, strlen(nothing)) == 0);
+    return at;
+}
+
+/* A page from a file asks nobody; a served one asks where it came from. */
+void sd_page_served_policy(struct sd_buf *to)
+{
+    size_t n;
+    const char *policy = find_policy(&n);
+
+    sd_buf_printf(to, "%s; connect-src 'self'%.*s", nothing, (int)(n - strlen(nothing)),
+                  policy + strlen(nothing));
+}
+
+void sd_page_write_served(struct sd_out *out)
+{
+    static const struct sd_page page = { .title = "sonde", .program = "sonde" };
+    struct sd_buf wanted = { 0 };
+    size_t n;
+    const char *policy = find_policy(&n);
+
+    sd_page_served_policy(&wanted);
+    put_part(out, sd_page_html, policy, &page, NULL);
+    sd_out_text(out, sd_buf_string(&wanted));
+    put_part(out, policy + n, sd_page_html + strlen(sd_page_html), &page, NULL);
+    sd_buf_release(&wanted);
 }

@@ -90,6 +90,13 @@ struct sd_page {         /* all of it is borrowed */
 
 /* Writes the whole file. */
 int sd_page_write(const struct sd_page *page, struct sd_out *out);
+/* What a served page is given: the same data, packed with gzip, in at most so many
+ * bytes. */
+int sd_page_pack(const struct sd_page *page, size_t room, struct sd_out *to);
+/* A page without data, which asks the server that it came from for it. */
+void sd_page_write_served(struct sd_out *out);
+/* Its Content-Security-Policy. */
+void sd_page_served_policy(struct sd_buf *to);
 /* What a page is given, without HTML: JSON with columns behind it (payload.h).  What
  * has a smaller part than `least` of the whole is in "(pruned)"; 0: nothing. */
 int sd_page_data(const struct sd_page *page, double least, struct sd_buf *to);

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/serve/served_page.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/encoding/json.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/serve/first_look.h"
+#include "cli/serve/serve_query.h"
+#include "outputs/inputs.h"
+#include "outputs/tables.h"
+#include "profile/slice_sums.h"
+
+#define PAUSE_LEAST_NS UINT64_C(500000000) /* between two readings of what grows */
+#define LOOK_NS 50000000                   /* between two looks whether to go on */
+
+/* All that one reading gave. */
+struct reading {
+    struct sd_contents contents;
+    struct sd_page_maker maker;
+    struct sd_out data; /* packed */
+};
+
+struct sd_served_page {
+    struct sd_served_request request;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below */
+    struct reading *last; /* owned; NULL: none yet */
+    struct sd_out preview;
+    uint64_t number; /* of readings */
+    bool is_reading, is_growing, is_over;
+    char failure[256]; /* of the first reading; "" */
+};
+
+/* --- One reading */
+
+static void free_reading(struct reading *r)
+{
+    if (!r)
+        return;
+    sd_page_maker_release(&r->maker);
+    sd_contents_release(&r->contents);
+    sd_out_release(&r->data);
+    sd_free(r);
+}
+
+static int load(struct sd_served_page *s, struct reading *r)
+{
+    const struct sd_loader how = { 0 };
+    const struct sd_input *input =
+        sd_input_of(s->request.files[0], SD_HOLDS_PROFILE, &sd_input_capture);
+    const char *from =
+        s->request.n_files == 1 ? sd_input_path(s->request.files[0]) : NULL;
+    int rc = input->load(&how, s->request.files, s->request.n_files, &r->contents);
+
+    if (rc == 0 && !r->contents.profile)
+        rc = sd_fail(SD_EUSAGE, "--serve shows captures; open %s without it",
+                     s->request.files[0]);
+    return rc < 0 ? rc : sd_page_of_profile(&r->maker, r->contents.profile, from);
+}
+
+static int read_files(struct sd_served_page *s, struct reading **out)
+{
+    struct reading *r = sd_zalloc(sizeof *r);
+    int rc = r ? 0 : sd_no_memory();
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    sd_contents_init(&r->contents);
+    sd_page_maker_init(&r->maker, &s->request.page);
+    sd_out_to_memory(&r->data);
+    rc = load(s, r);
+    if (rc == 0)
+        rc = sd_page_pack(sd_page_made(&r->maker), SD_PAGE_BYTES, &r->data);
+    if (rc < 0) {
+        free_reading(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+/* --- The thread */
+
+static bool is_over(struct sd_served_page *s)
+{
+    bool over;
+
+    pthread_mutex_lock(&s->lock);
+    over = s->is_over;
+    pthread_mutex_unlock(&s->lock);
+    return over;
+}
+
+/* What a file is known by; it changes as the file grows. */
+static uint64_t fingerprint(const struct sd_served_page *s)
+{
+    uint64_t sum = 0;
+    struct stat st;
+
+    for (size_t i = 0; i < s->request.n_files; i++)
+        if (stat(s->request.files[i], &st) == 0)
+            sum = sum * 31 + (uint64_t)st.st_size +
+                  (uint64_t)st.st_mtim.tv_nsec * 7919 + (uint64_t)st.st_mtim.tv_sec;
+    return sum;
+}
+
+/* Events come into the live folder before they come into the file. */
+static bool still_runs(const struct reading *r)
+{
+    return r->contents.profile->health.is_running;
+}
+
+static void keep(struct sd_served_page *s, struct reading *r)
+{
+    struct reading *before;
+
+    pthread_mutex_lock(&s->lock);
+    before = s->last;
+    s->last = r;
+    s->number++;
+    s->is_growing = still_runs(r);
+    s->is_reading = false;
+    pthread_mutex_unlock(&s->lock);
+    free_reading(before);
+}
+
+static void fail_reading(struct sd_served_page *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->is_reading = s->is_growing = false;
+    if (!s->last)
+        snprintf(s->failure, sizeof s->failure, "%s", sd_fail_text());
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* False: it is time to end. */
+static bool wait_ns(struct sd_served_page *s, uint64_t ns)
+{
+    const struct timespec look = { .tv_nsec = LOOK_NS };
+    uint64_t until = sd_clock_ns() + ns;
+
+    while (!is_over(s) && sd_clock_ns() < until)
+        nanosleep(&look, NULL);
+    return !is_over(s);
+}
+
+/* Until the capture has ended, or a file was written anew. */
+static bool wait_for_more(struct sd_served_page *s, uint64_t seen, uint64_t took_ns)
+{
+    uint64_t pause = took_ns > PAUSE_LEAST_NS ? took_ns : PAUSE_LEAST_NS;
+    bool grows = s->is_growing; /* only this thread writes it */
+
+    do {
+        if (!wait_ns(s, pause))
+            return false;
+    } while (!grows && fingerprint(s) == seen);
+    return true;
+}
+
+static void *read_again_and_again(void *page)
+{
+    struct sd_served_page *s = page;
+    uint64_t seen, began;
+
+    do {
+        struct reading *r;
+
+        began = sd_clock_ns();
+        seen = fingerprint(s);
+        if (read_files(s, &r) == 0)
+            keep(s, r);
+        else
+            fail_reading(s);
+    } while (wait_for_more(s, seen, sd_clock_ns() - began));
+    return NULL;
+}
+
+/* --- From outside */
+
+int sd_served_page_open(const struct sd_served_request *r, struct sd_served_page **out)
+{
+    struct sd_served_page *s = sd_zalloc(sizeof *s);
+    int rc;
+
+    *out = NULL;
+    if (!s)
+        return sd_no_memory();
+    sd_assert(r->n_files > 0);
+    s->request = *r;
+    s->is_reading = true;
+    pthread_mutex_init(&s->lock, NULL);
+    sd_out_to_memory(&s->preview);
+    rc = sd_first_look(&r->page, sd_input_path(r->files[0]), &s->preview);
+    if (rc == 0 && pthread_create(&s->thread, NULL, read_again_and_again, s) != 0)
+        rc = sd_fail(SD_ENOMEM, "cannot start a thread that reads %s", r->files[0]);
+    if (rc < 0) {
+        sd_out_release(&s->preview);
+        sd_free(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void sd_served_page_put_data(struct sd_served_page *s, struct sd_buf *to)
+{
+    const struct sd_buf *data;
+
+    pthread_mutex_lock(&s->lock);
+    data = s->last ? &s->last->data.pending : &s->preview.pending;
+    sd_buf_add(to, data->p, data->n);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void sd_served_page_put_state(struct sd_served_page *s, struct sd_buf *to)
+{
+    struct sd_out out;
+    struct sd_json j;
+
+    sd_out_to_memory(&out);
+    sd_json_init(&j, &out, false);
+    sd_json_object(&j);
+    pthread_mutex_lock(&s->lock);
+    sd_json_key_uint(&j, "number", s->number);
+    sd_json_key_bool(&j, "reading", s->is_reading);
+    sd_json_key_bool(&j, "growing", s->is_growing);
+    sd_json_key_string(&j, "failure", s->failure[0] ? s->failure : NULL);
+    pthread_mutex_unlock(&s->lock);
+    sd_json_end(&j);
+    sd_buf_add(to, out.pending.p, out.pending.n);
+    to->bad |= out.pending.bad;
+    sd_out_release(&out);
+}
+
+/* --- Queries */
+
+static int answer_of(const struct sd_served_page *s, const struct sd_profile *p,
+                     const struct sd_view_request *r, struct sd_buf *to)
+{
+    struct sd_view view = { 0 };
+    struct sd_out out;
+    int rc = sd_tables_of(p, r, &view);
+
+    sd_out_to_memory(&out);
+    if (rc == 0)
+        sd_tables_json(&out, p, &view, s->request.files, s->request.n_files);
+    sd_buf_add(to, out.pending.p, out.pending.n);
+    to->bad |= out.pending.bad;
+    sd_out_release(&out);
+    sd_view_release(&view);
+    return rc;
+}
+
+/* What slices do not tell is read again. */
+static int answer_by_reading(const struct sd_served_page *s,
+                             const struct sd_view_request *r, struct sd_buf *to)
+{
+    const struct sd_loader how = { .filter = &r->selection };
+    struct sd_profile *p;
+    int rc = sd_captures_load(&how, s->request.files, s->request.n_files, &p);
+
+    if (rc == 0)
+        rc = answer_of(s, p, r, to);
+    sd_profile_free(p);
+    return rc;
+}
+
+static bool selects_a_part(const struct sd_filter *f)
+{
+    return f->from_ns || f->to_ns || f->section || f->track;
+}
+
+/* Are all views that are asked for made of samples, in a part that slices tell? */
+static bool is_of_slices(const struct reading *last, const struct sd_view_request *r)
+{
+    const char *at = r->views;
+
+    if (!at || !sd_slices_tell(&last->maker.slices[SD_SAMPLES], &r->selection) ||
+        sd_choice_evidence(last->contents.profile, &r->stacks.choice) != SD_SAMPLES)
+        return false;
+    while (*at) {
+        size_t n = strcspn(at, ",");
+        const struct sd_view_about *a = sd_view_named(SD_OF_PROFILE, at, n);
+
+        if (!a || !a->recipe)
+            return false;
+        at += n + (at[n] == ',');
+    }
+    return true;
+}
+
+static int answer(struct sd_served_page *s, const struct sd_view_request *r,
+                  struct sd_buf *to)
+{
+    struct reading *last = s->last;
+    struct sd_slice_sums sums;
+    int rc;
+
+    if (!last)
+        return answer_by_reading(s, r, to);
+    if (!selects_a_part(&r->selection))
+        return answer_of(s, last->contents.profile, r, to);
+    if (!is_of_slices(last, r))
+        return answer_by_reading(s, r, to);
+    rc = sd_slice_sums_init(&sums, last->contents.profile,
+                            &last->maker.slices[SD_SAMPLES], &r->selection);
+    if (rc == 0)
+        rc = answer_of(s, last->contents.profile, r, to);
+    sd_slice_sums_release(&sums);
+    return rc;
+}
+
+int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
+                         struct sd_buf *to)
+{
+    struct sd_serve_query q;
+    int rc = sd_serve_query_read(&q, query, n);
+
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&s->lock);
+    rc = answer(s, &q.request, to);
+    pthread_mutex_unlock(&s->lock);
+    sd_serve_query_release(&q);
+    return rc;
+}
+
+/* A thread in the middle of a reading is left to the end of the process: a reading
+ * takes minutes at times, and it holds nothing that would be lost. */
+void sd_served_page_close(struct sd_served_page *s)
+{
+    bool is_reading;
+
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->is_over = true;
+    is_reading = s->is_reading;
+    pthread_mutex_unlock(&s->lock);
+    if (is_reading) {
+        pthread_detach(s->thread);
+        return;
+    }
+    pthread_join(s->thread, NULL);
+    free_reading(s->last);
+    sd_out_release(&s->preview);
+    pthread_mutex_destroy(&s->lock);
+    sd_free(s);
+}
