@@ -341,6 +341,15 @@ static int read_views(struct sd_report_request *a)
     return choose_views(a);
 }
 
+static int read_privacy(struct sd_report_request *a)
+{
+    const char *to = a->v[SD_REPORT_OUTPUT].text;
+
+    return sd_export_privacy(&a->v[SD_REPORT_SOURCE], &a->v[SD_REPORT_SHARE],
+                             to ? sd_output_for(to, SD_HOLDS_ANYTHING) : NULL,
+                             &a->privacy);
+}
+
 static int check_times(const struct sd_option_value *v)
 {
     if (v[SD_REPORT_TO].is_given && v[SD_REPORT_TO].number <= v[SD_REPORT_FROM].number)
@@ -364,6 +373,8 @@ int sd_report_request_read(struct sd_report_request *a, const struct sd_command 
         rc = choose_form(a, &a->form);
     if (rc == 0)
         rc = choose_growth(a->v, &a->form);
+    if (rc == 0)
+        rc = read_privacy(a);
     if (rc == 0)
         rc = check_growth(a);
     if (rc == 0)

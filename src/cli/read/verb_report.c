@@ -217,6 +217,8 @@ static const struct sd_option options[] = {
                            "for a "
                            "flame graph or else a plot, .png .jpeg .pdf for a plot",
                            'o', "FILE" },
+    [SD_REPORT_SOURCE] = SD_OPTION_SOURCE,
+    [SD_REPORT_SHARE] = SD_OPTION_SHARE,
     [SD_REPORT_FORCE] = SD_OPTION_FORCE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };

@@ -74,6 +74,8 @@ enum sd_report_option {
     SD_REPORT_CSV,
     SD_REPORT_JSON,
     SD_REPORT_OUTPUT,
+    SD_REPORT_SOURCE,
+    SD_REPORT_SHARE,
     SD_REPORT_FORCE
 };
 

@@ -7,6 +7,7 @@
 #include "analyse/stacks/time_stacks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "outputs/page/page_stats.h"
 #include "sonde.h"
 
 struct sd_made_view {
@@ -127,6 +128,17 @@ static int add_stacks(struct sd_page_maker *m, enum sd_evidence e,
     return stacks.note ? sd_page_add_note(m, stacks.note) : 0;
 }
 
+bool sd_page_hide_drawings(struct sd_page_maker *m,
+                           bool (*hide)(struct sd_arena *a, struct sd_drawing *d))
+{
+    bool is_done = true;
+
+    for (struct sd_made_view *v = m->made; v; v = v->next)
+        for (size_t i = 0; i < v->view.n_drawings; i++)
+            is_done &= hide(&m->arena, &v->view.drawings[i]);
+    return is_done;
+}
+
 /* --- A capture */
 
 /* Samples know when they were taken.  A profile of several captures cannot be read
@@ -178,12 +190,7 @@ int sd_page_put_profile(const struct sd_page_request *request,
                         struct sd_out *out)
 {
     struct sd_page_maker m;
-    int rc;
 
     sd_page_maker_init(&m, request);
-    rc = sd_page_of_profile(&m, p, from);
-    if (rc == 0)
-        rc = sd_page_write(sd_page_made(&m), out);
-    sd_page_maker_release(&m);
-    return rc;
+    return sd_page_finish(&m, sd_page_of_profile(&m, p, from), out);
 }

@@ -12,9 +12,10 @@
 
 /* What of it, and what is left out; all zero is everything. */
 struct sd_page_request {
-    const char *name; /* of the file, for the title: its last part is shown */
-    bool has_no_source;
-    bool is_shared; /* to be shown to strangers: no source, host, folders, arguments */
+    const char *name;     /* of the file, for the title: its last part is shown */
+    unsigned privacy;     /* enum sd_page_privacy */
+    uint64_t recorded_ns; /* when the file was written (CLOCK_REALTIME), where it does
+                             not say itself when its run began */
 };
 
 struct sd_made_view;
@@ -45,6 +46,12 @@ int sd_page_put_profile(const struct sd_page_request *request,
                         const struct sd_profile *p, const char *from,
                         struct sd_out *out);
 
+/* The same of functions and their callers alone, and of lines alone. */
+int sd_page_put_calls(const struct sd_page_request *request,
+                      const struct sd_call_stats *calls, struct sd_out *out);
+int sd_page_put_lines(const struct sd_page_request *request,
+                      const struct sd_line_stats *lines, struct sd_out *out);
+
 /* --- For its own files */
 
 void sd_page_maker_init(struct sd_page_maker *m, const struct sd_page_request *request);
@@ -68,6 +75,11 @@ int sd_page_head_of(struct sd_page_maker *m);
 int sd_page_lanes_of(struct sd_page_maker *m);
 int sd_page_views_of(struct sd_page_maker *m);
 
+/* Calls it with every drawing; false when one of them was. */
+bool sd_page_hide_drawings(struct sd_page_maker *m,
+                           bool (*hide)(struct sd_arena *a, struct sd_drawing *d));
+/* Leaves host, folders and arguments out of all that was added. */
+int sd_page_hide(struct sd_page_maker *m);
 /* page_sources.c: the text of those files that may be shown, and of others why not. */
 int sd_page_add_source(struct sd_page_maker *m, struct sd_view_source *s);
 
