@@ -156,7 +156,7 @@ static int add_evidence(struct sd_page_maker *m, enum sd_evidence e, const char 
 
     if (has_slices(m, e, from)) {
         slices = &m->slices[e];
-        rc = sd_slices_load(slices, m->profile, from, NULL);
+        rc = sd_slices_load(slices, m->profile, from, m->request->filter);
     }
     return rc < 0 ? rc : add_stacks(m, e, slices);
 }
@@ -178,6 +178,8 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
     for (enum sd_evidence e = 0; e < SD_EVIDENCES && rc == 0; e++)
         if (sd_evidence_has_stacks(e) && sd_profile_has(p, e))
             rc = add_evidence(m, e, from);
+    if (rc == 0 && m->request->opens)
+        rc = sd_page_open_with(m);
     if (rc == 0)
         rc = sd_page_head_of(m);
     if (rc == 0)

@@ -12,8 +12,10 @@
 
 /* What of it, and what is left out; all zero is everything. */
 struct sd_page_request {
-    const char *name;     /* of the file, for the title: its last part is shown */
-    unsigned privacy;     /* enum sd_page_privacy */
+    const char *name; /* of the file, for the title: its last part is shown */
+    unsigned privacy; /* enum sd_page_privacy */
+    const struct sd_filter *filter;      /* a profile was loaded with it, or NULL */
+    const struct sd_view_request *opens; /* what is selected at first, or NULL */
     uint64_t recorded_ns; /* when the file was written (CLOCK_REALTIME), where it does
                              not say itself when its run began */
 };
@@ -78,6 +80,9 @@ int sd_page_views_of(struct sd_page_maker *m);
 /* Calls it with every drawing; false when one of them was. */
 bool sd_page_hide_drawings(struct sd_page_maker *m,
                            bool (*hide)(struct sd_arena *a, struct sd_drawing *d));
+/* page_opens.c: what is selected at first, of a page that has its stacks.  SD_EUSAGE
+ * where it is not to be found. */
+int sd_page_open_with(struct sd_page_maker *m);
 /* Leaves host, folders and arguments out of all that was added. */
 int sd_page_hide(struct sd_page_maker *m);
 /* page_sources.c: the text of those files that may be shown, and of others why not. */
