@@ -30,6 +30,10 @@ void sd_page_maker_release(struct sd_page_maker *m)
         sd_view_release(&v->view);
     for (size_t i = 0; i < SD_EVIDENCES; i++)
         sd_slices_release(&m->slices[i]);
+    if (m->has_costs)
+        sd_model_costs_release(&m->costs);
+    if (m->has_model)
+        sd_model_release(&m->model);
     sd_free(m->views);
     sd_free(m->lanes);
     sd_free(m->items);
@@ -184,7 +188,9 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
         rc = sd_page_head_of(m);
     if (rc == 0)
         rc = sd_page_lanes_of(m);
-    return rc < 0 ? rc : sd_page_views_of(m);
+    if (rc == 0)
+        rc = sd_page_views_of(m);
+    return rc < 0 ? rc : sd_page_models_of(m);
 }
 
 int sd_page_put_profile(const struct sd_page_request *request,

@@ -5,6 +5,7 @@
  * views of views.def that have something to show, curves above the time, and a head.
  *
  * Everything that it hands to the page lives as long as the maker. */
+#include "analyse/model/model_costs.h"
 #include "analyse/views.h"
 #include "formats/output.h"
 #include "profile/slices.h"
@@ -38,6 +39,9 @@ struct sd_page_maker {
     struct sd_view_stacks *stacks;
     size_t n_stacks, cap_stacks;
     size_t n_source_bytes;
+    struct sd_model model; /* of a capture, where has_model */
+    struct sd_model_costs costs;
+    bool has_model, has_costs;
     enum sd_evidence evidence[SD_EVIDENCES]; /* of each block */
     struct sd_slices slices[SD_EVIDENCES];
 };
@@ -53,6 +57,12 @@ int sd_page_put_calls(const struct sd_page_request *request,
                       const struct sd_call_stats *calls, struct sd_out *out);
 int sd_page_put_lines(const struct sd_page_request *request,
                       const struct sd_line_stats *lines, struct sd_out *out);
+
+/* The same of a model; the request says which metric shares and bars are of, and what
+ * this machine can do. */
+int sd_page_put_model(const struct sd_page_request *request,
+                      const struct sd_model_costs *c,
+                      const struct sd_view_request *views, struct sd_out *out);
 
 /* --- For its own files */
 
@@ -83,6 +93,11 @@ bool sd_page_hide_drawings(struct sd_page_maker *m,
 /* page_opens.c: what is selected at first, of a page that has its stacks.  SD_EUSAGE
  * where it is not to be found. */
 int sd_page_open_with(struct sd_page_maker *m);
+/* page_models.c: the views of a model, which stays as long as the maker; and those of
+ * the one that the capture holds. */
+int sd_page_add_model(struct sd_page_maker *m, const struct sd_model_costs *c,
+                      const struct sd_view_request *views);
+int sd_page_models_of(struct sd_page_maker *m);
 /* Leaves host, folders and arguments out of all that was added. */
 int sd_page_hide(struct sd_page_maker *m);
 /* page_sources.c: the text of those files that may be shown, and of others why not. */
