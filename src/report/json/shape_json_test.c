@@ -296,6 +296,7 @@ TEST(map_json_has_boxes_and_links_between_their_places)
 
 TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
 {
+    const char *modules[] = { "a" };
     struct sd_stacks_function functions[] = {
         { .name = "f", .file = "/x/app.py", .line = 3, .kind = SD_FLAME_OWN },
         { .name = "g", .kind = SD_FLAME_NATIVE }
@@ -317,6 +318,8 @@ TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
                             .shape = SD_SHAPE_STACKS,
                             .stacks = { .slice_ns = 2000000,
                                         .functions = functions,
+                                        .modules = modules,
+                                        .n_modules = 1,
                                         .n_functions = 2,
                                         .threads = threads,
                                         .n_threads = 1,
