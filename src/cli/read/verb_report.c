@@ -448,18 +448,16 @@ static int not_readable(int rc)
     return rc;
 }
 
-/* Views over time read the capture again. */
+/* Views over time read the captures again. */
 static int write_with_slices(const struct sd_report_request *a,
                              const struct sd_profile *p)
 {
     struct sd_report_request with = *a;
     struct sd_slices slices = { 0 };
-    int rc = 0;
+    int rc = sd_captures_slices(p, a->words, (size_t)a->n_words, &a->views.selection,
+                                &slices);
 
-    if (a->n_words == 1 && strcmp(a->words[0], "-") != 0) {
-        rc = sd_slices_load(&slices, p, a->words[0], &a->views.selection);
-        with.views.slices = &slices;
-    }
+    with.views.slices = &slices;
     if (rc == 0)
         rc = sd_report_write(&with, p);
     sd_slices_release(&slices);
