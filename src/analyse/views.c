@@ -19,6 +19,7 @@ enum { /* as views.def writes them */
        OWNERS = SD_VIEW_OWNERS,
        PSTATS = SD_VIEW_PSTATS,
        ANSWER = SD_VIEW_ANSWER,
+       APART = SD_VIEW_APART,
        TIME = SD_PART_TIME,
        TRACK = SD_PART_TRACK,
        SECTION = SD_PART_SECTION,

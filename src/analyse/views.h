@@ -38,6 +38,7 @@ enum sd_view_flags {
     SD_VIEW_OWNERS = 4,  /* with --per-thread: a table or rows for each thread */
     SD_VIEW_PSTATS = 8,  /* of traced calls: printed in the tables of pstats */
     SD_VIEW_ANSWER = 16, /* is shown without rows, too: that there are none is news */
+    SD_VIEW_APART = 32,  /* a page has it in its head and no tab for it */
 };
 
 typedef int sd_profile_view(const struct sd_profile *p, const struct sd_view_request *r,

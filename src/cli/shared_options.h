@@ -56,6 +56,15 @@
 #define SD_ALL_PATHS                                                                   \
     "write every path of traced calls, however large the file grows; without it a "    \
     "file stays below 20 MB: small paths are folded into their callers"
+/* What pages are made without: cli/read/export.h understands the two together. */
+#define SD_OPTION_SOURCE                                                               \
+    SD_OPTION("source", SD_FLAG, "1",                                                  \
+              "in a page (.html): with source of the program's own files", 0, NULL)
+#define SD_OPTION_SHARE                                                                \
+    SD_OPTION("share", SD_FLAG, NULL,                                                  \
+              "in a page (.html): without source, host, folders and arguments, to be "  \
+              "shown to others",                                                       \
+              0, NULL)
 /* "off", "seal" or a time. */
 #define SD_OPTION_SYNC                                                                 \
     SD_OPTION("sync", SD_TEXT, "1s",                                                   \

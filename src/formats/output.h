@@ -12,6 +12,13 @@
 
 struct sd_remarks;
 
+/* What is left out of a page that others will see. */
+enum sd_page_privacy {
+    SD_PAGE_WHOLE = 0,
+    SD_PAGE_NO_SOURCE = 1,
+    SD_PAGE_SHARED = 2, /* no source, host, folders, arguments */
+};
+
 /* What a file can hold, as bits: an input gives some of it, an output needs one of
  * several. */
 enum sd_holds {
@@ -35,6 +42,7 @@ struct sd_output_job {
     const struct sd_line_stats *lines;  /* of a file with lines alone, else NULL */
     const struct sd_stack_style *style; /* which stacks are written, and how; NULL: as
                                            the output does by itself */
+    unsigned privacy; /* of a page: enum sd_page_privacy */
     const struct sd_remarks *remarks;   /* takes what the user should know, or NULL */
 };
 

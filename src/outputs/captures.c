@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "outputs/inputs.h"
+#include "profile/slices.h"
 
 enum { STDIN_STEP = 1 << 20 };
 
@@ -91,6 +92,7 @@ struct loading {
     struct sd_profile *into;
     struct recording *known; /* owned */
     size_t n, cap;
+    bool has_unmatched; /* the filter names nothing of some of them: that was said */
 };
 
 /* Which of those before is the same one, or NULL. */
@@ -147,14 +149,16 @@ static int load_one(struct loading *l, const char *file, struct sd_reader *reade
 {
     const struct sd_load_watch *watch = l->how->watch;
     struct sd_profile *p = NULL;
+    bool is_unmatched;
     int rc;
 
     if (watch)
         watch->begin(watch->of, reader, file);
-    rc = sd_profile_load_reader(reader, l->how->filter, &p);
+    rc = sd_profile_load_one_of(reader, l->how->filter, &p, &is_unmatched);
     if (watch)
         watch->end(watch->of);
-    return rc < 0 ? rc : take(l, p, file);
+    l->has_unmatched |= is_unmatched;
+    return is_unmatched ? 0 : rc < 0 ? rc : take(l, p, file);
 }
 
 static int load_file(struct loading *l, const char *file)
@@ -190,8 +194,12 @@ static void remark_unfit(const struct loading *l)
             sd_text_count(text, (int64_t)(n - l->n_unfit)));
 }
 
+/* A section or thread of one of several captures need not be in the others; what is in
+ * none was said of the last. */
 static int finish(struct loading *l, int rc, struct sd_profile **out)
 {
+    if (rc == 0 && !l->into && l->has_unmatched)
+        rc = SD_EUSAGE;
     remark_unfit(l);
     if (rc < 0) {
         sd_profile_free(l->into);
@@ -211,6 +219,21 @@ int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = load_file(&l, files[i]);
     return finish(&l, rc, out);
+}
+
+int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
+                       const struct sd_filter *filter, struct sd_slices *out)
+{
+    const char **paths = sd_alloc((n + 1) * sizeof *paths);
+    int rc = paths ? 0 : sd_no_memory();
+
+    *out = (struct sd_slices){ 0 };
+    for (size_t i = 0; i < n && rc == 0; i++)
+        paths[i] = strcmp(files[i], "-") == 0 ? SD_STDIN : files[i];
+    if (rc == 0)
+        rc = sd_slices_load(out, p, paths, n, filter);
+    sd_free(paths);
+    return rc;
 }
 
 static int load(const struct sd_loader *how, char *const *files, size_t n,

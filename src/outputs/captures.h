@@ -33,6 +33,11 @@ struct sd_loader {
 /* Loads all of them, merged ("-" is stdin).  What one lacks is no failure. */
 int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
                      struct sd_profile **out);
+struct sd_slices;
+/* What the profile of these files, which was loaded with this filter, holds by time
+ * (profile/slices.h).  On success the caller releases it. */
+int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
+                       const struct sd_filter *filter, struct sd_slices *out);
 /* Copies all of them into one file. */
 int sd_captures_copy(const struct sd_loader *how, char *const *files, size_t n,
                      struct sd_capture_merge *to);

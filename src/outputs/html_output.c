@@ -1,14 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* html_output: the output `html`: everything a file holds, as one page for a browser.
  */
+#include <string.h>
+#include <sys/stat.h>
+
 #include "outputs/inputs.h"
 #include "outputs/page/page_maker.h"
 
+/* A capture that is not kept has the name of the page, with a suffix behind it. */
+static const char *name_of(const struct sd_output_job *job)
+{
+    return strncmp(job->from, job->to, strlen(job->to)) == 0 ? job->to : job->from;
+}
+
+static uint64_t modified_ns(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+                                      (uint64_t)st.st_mtim.tv_nsec
+                                : 0;
+}
+
 static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    const struct sd_page_request request = { .name = job->from };
+    const struct sd_page_request request = { .name = name_of(job),
+                                             .privacy = job->privacy,
+                                             .recorded_ns = modified_ns(job->from) };
 
-    return sd_page_put_profile(&request, job->profile, sd_input_path(job->from), out);
+    if (job->profile)
+        return sd_page_put_profile(&request, job->profile, sd_input_path(job->from),
+                                   out);
+    return job->calls ? sd_page_put_calls(&request, job->calls, out)
+                      : sd_page_put_lines(&request, job->lines, out);
 }
 
 const struct sd_output sd_output_html = {
@@ -16,7 +40,7 @@ const struct sd_output sd_output_html = {
     .suffixes = { ".html", ".htm" },
     .summary = "everything in one page for a browser",
     .loses = "single events, and what is too small to be seen",
-    .needs = SD_HOLDS_EVENTS | SD_HOLDS_STACKS,
+    .needs = SD_HOLDS_EVENTS | SD_HOLDS_STACKS | SD_HOLDS_CALLS | SD_HOLDS_LINES,
     .is_page = true,
     .write = write,
 };

@@ -166,6 +166,15 @@ int sd_events_next(struct sd_events *e, struct sd_event *out)
 
 uint32_t sd_events_capture(const struct sd_events *e) { return e->capture; }
 
+uint64_t sd_events_later_ns(const struct sd_events *e) { return e->later_ns; }
+
+struct sd_recording_time sd_events_recording(const struct sd_events *e)
+{
+    const struct sd_health *h = sd_reader_health(e->reader);
+
+    return (struct sd_recording_time){ h->created_real_ns, h->created_mono_ns };
+}
+
 struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i, int64_t *values)
 {
     const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;

@@ -52,5 +52,13 @@ int sd_events_next(struct sd_events *e,
                    struct sd_event *out); /* 1, 0 at the end, < 0 */
 /* Which capture of the file the last event is of, from 0. */
 uint32_t sd_events_capture(const struct sd_events *e);
+/* When the recording of that began, by CLOCK_REALTIME and CLOCK_MONOTONIC: no two have
+ * the same. */
+struct sd_recording_time {
+    uint64_t real_ns, mono_ns;
+};
+struct sd_recording_time sd_events_recording(const struct sd_events *e);
+/* From its zero to the profile's, which is part of the times of events. */
+uint64_t sd_events_later_ns(const struct sd_events *e);
 void sd_events_free(struct sd_events *e);
 #endif

@@ -28,6 +28,7 @@ struct memo {
 
 struct loader {
     struct sd_profile *p;
+    bool is_unmatched; /* the filter names nothing that is in it */
     struct sd_decoder decoder;
     struct sd_screen screen;
     struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
@@ -346,6 +347,7 @@ static int finish(struct loader *l, struct sd_reader *r)
     const char *host = sd_profile_meta(p, "host");
     int rc = sd_screen_check(&l->screen, p);
 
+    l->is_unmatched = rc == SD_EUSAGE;
     if (rc == 0)
         rc = find_losses(l, r);
     if (p->window.is_set && p->window.to_ns > p->run_end_ns)
@@ -378,6 +380,14 @@ static bool is_choosy(const struct sd_filter *f)
 int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
                            struct sd_profile **out)
 {
+    bool is_unmatched;
+
+    return sd_profile_load_one_of(r, filter, out, &is_unmatched);
+}
+
+int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
+                           struct sd_profile **out, bool *is_unmatched)
+{
     struct loader l = { .read_ns = sd_clock_ns() };
     int rc;
 
@@ -400,6 +410,7 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
     *out = l.p;
     l.p = NULL;
 out:
+    *is_unmatched = l.is_unmatched;
     sd_profile_free(l.p);
     sd_decoder_release(&l.decoder);
     sd_screen_release(&l.screen);
@@ -408,21 +419,21 @@ out:
 }
 
 /* The capture that begins at *at, added to *into if there is one; *at becomes that of
- * the next. */
+ * the next.  One that the filter names nothing of is left out, with its sentence. */
 static int load_part(const char *path, uint64_t *at, const struct sd_filter *filter,
-                     struct sd_profile **into)
+                     struct sd_profile **into, bool *is_unmatched)
 {
     struct sd_reader *r = NULL;
     struct sd_profile *p = NULL;
     int rc = sd_reader_open_at(path, *at, &r);
 
+    *is_unmatched = false;
     if (rc == 0)
-        rc = sd_profile_load_reader(r, filter, *into ? &p : into);
-    if (rc == 0) {
+        rc = sd_profile_load_one_of(r, filter, *into ? &p : into, is_unmatched);
+    if (rc == 0 || *is_unmatched)
         *at = sd_reader_next_at(r);
-        if (p)
-            rc = sd_profile_merge(*into, p);
-    }
+    if (rc == 0 && p)
+        rc = sd_profile_merge(*into, p);
     sd_profile_free(p);
     sd_reader_free(r);
     return rc;
@@ -431,16 +442,21 @@ static int load_part(const char *path, uint64_t *at, const struct sd_filter *fil
 int sd_profile_load(const char *path, const struct sd_filter *filter,
                     struct sd_profile **out)
 {
+    struct sd_profile *into = NULL;
+    bool is_unmatched;
     uint64_t at = 0;
     int rc;
 
     *out = NULL;
     do
-        rc = load_part(path, &at, filter, out);
-    while (rc == 0 && at != 0);
+        rc = load_part(path, &at, filter, &into, &is_unmatched);
+    while ((rc == 0 || is_unmatched) && at != 0);
+    if (is_unmatched && into)
+        rc = 0;
     if (rc < 0) {
-        sd_profile_free(*out);
-        *out = NULL;
+        sd_profile_free(into);
+        into = NULL;
     }
+    *out = into;
     return rc;
 }

@@ -151,23 +151,88 @@ static int add_sample(struct gathering *g, const struct sd_event *e, uint32_t se
 
 enum pass { SECTIONS, SAMPLES };
 
-static int walk(struct sd_slices *s, struct gathering *g, const char *path,
-                const struct sd_filter *filter, enum pass pass)
+/* The recordings of all files, each numbered from 0 where it comes first. */
+struct recordings {
+    struct sd_recording_time *items; /* owned */
+    size_t n, cap;
+    uint32_t file, capture; /* whose is asked for */
+    uint32_t number;        /* of that; UINT32_MAX: one before is the same */
+};
+
+/* Those without a time may be the same or not: they count. */
+static bool is_known(const struct recordings *r, struct sd_recording_time t)
+{
+    for (size_t i = 0; i < r->n && t.real_ns != 0; i++)
+        if (r->items[i].real_ns == t.real_ns && r->items[i].mono_ns == t.mono_ns)
+            return true;
+    return false;
+}
+
+static int next_recording(struct recordings *r, struct sd_recording_time t)
+{
+    struct sd_recording_time *items;
+
+    r->number = UINT32_MAX;
+    if (is_known(r, t))
+        return 0;
+    items = sd_grow_array(r->items, &r->cap, r->n + 1, sizeof *items);
+    if (!items)
+        return sd_no_memory();
+    r->items = items;
+    r->number = (uint32_t)r->n;
+    items[r->n++] = t;
+    return 0;
+}
+
+static int find_number(struct recordings *r, uint32_t file, const struct sd_events *e)
+{
+    uint32_t capture = sd_events_capture(e);
+
+    if (r->n > 0 && r->file == file && r->capture == capture)
+        return 0;
+    r->file = file;
+    r->capture = capture;
+    return next_recording(r, sd_events_recording(e));
+}
+
+static int take(struct sd_slices *s, struct gathering *g, struct sd_event *e,
+                uint32_t recording, uint64_t later_ns, enum pass pass)
+{
+    e->from_ns -= later_ns;
+    e->to_ns -= later_ns;
+    if (pass == SECTIONS)
+        return sd_section_sets_note(&s->sets, g->p, recording, e);
+    return e->kind == SD_EVENT_SAMPLE
+               ? add_sample(g, e, sd_section_sets_at(&s->sets, recording, e->to_ns))
+               : 0;
+}
+
+static int walk_file(struct sd_slices *s, struct gathering *g, const char *path,
+                     const struct sd_filter *filter, enum pass pass,
+                     struct recordings *r, uint32_t file)
 {
     struct sd_events *events = NULL;
     struct sd_event e;
     int rc = sd_events_open(g->p, path, filter, &events);
 
     while (rc == 0 && (rc = sd_events_next(events, &e)) == 1) {
-        uint32_t capture = sd_events_capture(events);
-
-        rc = 0;
-        if (pass == SECTIONS)
-            rc = sd_section_sets_note(&s->sets, g->p, capture, &e);
-        else if (e.kind == SD_EVENT_SAMPLE)
-            rc = add_sample(g, &e, sd_section_sets_at(&s->sets, capture, e.to_ns));
+        rc = find_number(r, file, events);
+        if (rc == 0 && r->number != UINT32_MAX)
+            rc = take(s, g, &e, r->number, sd_events_later_ns(events), pass);
     }
     sd_events_free(events);
+    return rc;
+}
+
+static int walk(struct sd_slices *s, struct gathering *g, const char *const *paths,
+                size_t n, const struct sd_filter *filter, enum pass pass)
+{
+    struct recordings r = { .number = UINT32_MAX };
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = walk_file(s, g, paths[i], filter, pass, &r, (uint32_t)i);
+    sd_free(r.items);
     return rc;
 }
 
@@ -218,8 +283,8 @@ static int settle(struct sd_slices *s, const struct gathering *g)
     return rc;
 }
 
-int sd_slices_load(struct sd_slices *s, const struct sd_profile *p, const char *path,
-                   const struct sd_filter *filter)
+int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
+                   const char *const *paths, size_t n, const struct sd_filter *filter)
 {
     struct gathering g = { .p = p,
                            .totals = &p->evidence[SD_SAMPLES].stacks,
@@ -229,11 +294,11 @@ int sd_slices_load(struct sd_slices *s, const struct sd_profile *p, const char *
 
     *s = (struct sd_slices){ 0 };
     sd_section_sets_init(&s->sets);
-    rc = walk(s, &g, path, filter, SECTIONS);
+    rc = walk(s, &g, paths, n, filter, SECTIONS);
     if (rc == 0)
         rc = sd_section_sets_settle(&s->sets);
     if (rc == 0)
-        rc = walk(s, &g, path, filter, SAMPLES);
+        rc = walk(s, &g, paths, n, filter, SAMPLES);
     if (rc == 0)
         rc = settle(s, &g);
     release(&g);

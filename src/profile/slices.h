@@ -8,9 +8,14 @@
  * equal those of a profile that is loaded with the filter (--from, --to, --section,
  * --track), where the ends are ends of slices.
  *
+ * Of several captures each has its own time, from its own beginning, as filters have:
+ * a second of ten ranks that began one after the other is the same second of each, and
+ * runs of different days lie one upon the other.
+ *
  * A slice is a millisecond long, or that doubled as often as it takes for the entries
  * to be no more than SD_SLICES_MAX; sums stay exact.  Where more stacks than that were
  * seen in all, there is one slice, with an entry for each. */
+#include "profile/events.h"
 #include "profile/section_sets.h"
 #include "profile/triples.h"
 
@@ -45,10 +50,10 @@ struct sd_slice_choice {
     uint32_t section;  /* its number in `sets`; UINT32_MAX: all the time */
 };
 
-/* `p` was loaded from this path, with this filter or NULL.  On success the caller
- * releases it. */
-int sd_slices_load(struct sd_slices *s, const struct sd_profile *p, const char *path,
-                   const struct sd_filter *filter);
+/* `p` was loaded from these files, with this filter or NULL.  A recording that is there
+ * twice counts once.  On success the caller releases it. */
+int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
+                   const char *const *paths, size_t n, const struct sd_filter *filter);
 /* Adds the values of one column to those of each total, of which there are as many as
  * the profile has. */
 void sd_slices_sum(const struct sd_slices *s, const struct sd_slice_choice *choice,

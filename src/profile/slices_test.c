@@ -46,12 +46,13 @@ static struct ids define(struct sd_maker *m)
 
 /* Samples of five seconds, in which sections are open here and there: "train:step" very
  * often, and for a few microseconds. */
-static void make(struct sd_maker *m, uint64_t seed, uint64_t lasts_ns)
+static void make_later(struct sd_maker *m, uint64_t later_ns, uint64_t seed,
+                       uint64_t lasts_ns)
 {
     static const uint16_t flags[] = { 0, SD_SAMPLE_GIL, SD_SAMPLE_IDLE };
     struct ids i = { 0 };
 
-    sd_maker_begin(m);
+    sd_maker_begin_at(m, SD_MAKER_REAL + later_ns);
     for (uint32_t k = 0; k < N_SAMPLES; k++) {
         uint64_t at = lasts_ns / N_SAMPLES * k + draw(&seed, lasts_ns / N_SAMPLES);
         uint32_t section = (uint32_t)draw(&seed, 8);
@@ -69,6 +70,19 @@ static void make(struct sd_maker *m, uint64_t seed, uint64_t lasts_ns)
                           at + draw(&seed, section == 2 ? 5000 : lasts_ns / 20));
     }
     sd_maker_end(m, 0);
+}
+
+static void make(struct sd_maker *m, uint64_t seed, uint64_t lasts_ns)
+{
+    make_later(m, 0, seed, lasts_ns);
+}
+
+static int load_slices(struct sd_slices *s, const struct sd_profile *p,
+                       const struct sd_maker *m)
+{
+    const char *path = m->path;
+
+    return sd_slices_load(s, p, &path, 1, NULL);
 }
 
 static uint32_t number_of_section(const struct sd_slices *s, const char *path)
@@ -142,7 +156,7 @@ static void check_random_choices(uint64_t seed, uint64_t lasts_ns)
 
     make(&m, seed, lasts_ns);
     CHECK(sd_profile_load(sd_maker_save(&m), NULL, &all) == 0);
-    CHECK(sd_slices_load(&s, all, m.path, NULL) == 0);
+    CHECK(load_slices(&s, all, &m) == 0);
     CHECK(s.n > 0 && !s.sets.is_cut);
     for (uint32_t k = 0; k < 24; k++) {
         uint32_t n_slices = (uint32_t)(lasts_ns / s.slice_ns) + 1;
@@ -161,6 +175,63 @@ TEST(slices_add_up_to_what_a_filter_of_time_and_section_leaves)
 {
     for (uint64_t seed = 1; seed <= 4; seed++)
         check_random_choices(seed, 5000 * MS);
+}
+
+static int64_t total(const struct sd_profile *p)
+{
+    const struct sd_stack_totals *t = &p->evidence[SD_SAMPLES].stacks;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        sum += t->values[0][i];
+    return sum;
+}
+
+/* Two captures in two files, the second of which is later and has other stacks, too. */
+TEST(slices_of_several_captures_have_the_time_of_each)
+{
+    struct sd_maker m[2];
+    struct sd_profile *all = NULL, *part = NULL, *more;
+    const char *paths[3];
+    struct sd_slices s;
+    int64_t sums[256] = { 0 };
+
+    for (int i = 0; i < 2; i++) {
+        make_later(&m[i], (uint64_t)i * 250 * MS, 5 + (uint64_t)i,
+                   (i ? 300 : 250) * MS);
+        paths[i] = sd_maker_save(&m[i]);
+    }
+    CHECK(sd_profile_load(paths[0], NULL, &all) == 0);
+    CHECK(sd_profile_load(paths[1], NULL, &more) == 0);
+    CHECK(sd_profile_merge(all, more) == 0);
+    sd_profile_free(more);
+    paths[2] = paths[0];
+    CHECK(sd_slices_load(&s, all, paths, 3, NULL) == 0); /* one of them twice */
+    CHECK(all->evidence[SD_SAMPLES].stacks.n < 256);
+    for (int i = 0; i < 2; i++) {
+        const struct sd_filter filter = { .from_ns = 100 * s.slice_ns,
+                                          .to_ns = 200 * s.slice_ns - 1,
+                                          .section = "train" };
+
+        CHECK(sd_profile_load(paths[i], &filter, &more) == 0);
+        CHECK(!part || sd_profile_merge(part, more) == 0);
+        if (part)
+            sd_profile_free(more);
+        else
+            part = more;
+    }
+    sd_slices_sum(&s,
+                  &(struct sd_slice_choice){ 100, 199, number_of_section(&s, "train") },
+                  0, sums);
+    CHECK(s.slice_ns == SD_SLICE_NS && total(part) > 0);
+    for (size_t i = 1; i < 256; i++)
+        sums[0] += sums[i];
+    CHECK(sums[0] == total(part));
+    sd_slices_release(&s);
+    sd_profile_free(part);
+    sd_profile_free(all);
+    for (int i = 0; i < 2; i++)
+        sd_maker_release(&m[i]);
 }
 
 #ifdef SD_TINY
@@ -185,7 +256,7 @@ TEST(sets_of_sections_beyond_the_bound_are_told_as_the_empty_one)
     }
     sd_maker_end(&m, 0);
     CHECK(sd_profile_load(sd_maker_save(&m), NULL, &p) == 0);
-    CHECK(sd_slices_load(&s, p, m.path, NULL) == 0);
+    CHECK(load_slices(&s, p, &m) == 0);
     CHECK(s.sets.is_cut && s.sets.sets.n > 2 && s.sets.sets.n < 40);
     sd_slices_sum(&s, &(struct sd_slice_choice){ 0, UINT32_MAX, UINT32_MAX }, 0, sums);
     CHECK(sums[0] == 40);
@@ -222,7 +293,7 @@ TEST(slices_are_exact_of_a_section_that_is_opened_100000_times)
     CHECK(sd_profile_load(sd_maker_save(&m), NULL, &p) == 0);
     part = sd_maker_load(&m, &(struct sd_filter){ .section = "load" });
     CHECK(part->evidence[SD_SAMPLES].stacks.values[0][0] == N / 50);
-    CHECK(sd_slices_load(&s, p, m.path, NULL) == 0);
+    CHECK(load_slices(&s, p, &m) == 0);
     sd_slices_sum(&s, &(struct sd_slice_choice){ 0, UINT32_MAX, 0 }, 0, sums);
     CHECK(sums[0] == N / 50);
     sd_slices_release(&s);
@@ -246,7 +317,7 @@ TEST(slices_become_longer_when_there_are_too_many)
     sd_maker_sample(&m, i.threads[0], i.stacks[0], 0, (uint64_t)1 << 60, i.shape, 1);
     sd_maker_end(&m, 0);
     CHECK(sd_profile_load(sd_maker_save(&m), NULL, &p) == 0);
-    CHECK(sd_slices_load(&s, p, m.path, NULL) == 0);
+    CHECK(load_slices(&s, p, &m) == 0);
     CHECK(s.slice_ns >= SD_SLICE_NS && s.slice_ns % SD_SLICE_NS == 0);
     CHECK(s.n <= SD_SLICES_MAX && s.n_metrics == 3);
     for (uint32_t k = 0; k < s.n_metrics; k++) {
@@ -272,7 +343,7 @@ TEST(slices_of_a_capture_without_samples_are_none)
     sd_maker_begin(&m);
     sd_maker_end(&m, 0);
     CHECK(sd_profile_load(sd_maker_save(&m), NULL, &p) == 0);
-    CHECK(sd_slices_load(&s, p, m.path, NULL) == 0);
+    CHECK(load_slices(&s, p, &m) == 0);
     CHECK(s.n == 0 && s.sets.sets.n == 1 && s.sets.paths.n == 0);
     sd_slices_release(&s);
     sd_profile_free(p);
@@ -290,7 +361,7 @@ TEST(slices_survive_every_failed_allocation)
     CHECK(sd_profile_load(sd_maker_save(&m), NULL, &p) == 0);
     for (size_t nth = 1; rc == SD_ENOMEM && nth < 5000; nth++) {
         sd_mem_fail_at(nth, false);
-        rc = sd_slices_load(&s, p, m.path, NULL);
+        rc = load_slices(&s, p, &m);
         sd_mem_fail_at(0, false);
         CHECK(rc == 0 || rc == SD_ENOMEM);
     }

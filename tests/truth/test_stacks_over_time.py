@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is added up from `report --json --table stacks`, for any part of a run, equals `report` of that part.
 
-The parts are drawn: a stretch of slices, a section, a thread, with and without waiting threads, or those that held the GIL.
+The parts are drawn: a stretch of slices, a section, a thread, with and without waiting threads, or those that held the GIL; by
+function, line or module, with and without libraries, and shares by any metric.
 """
 import json
 import os
@@ -12,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PYTHON, contains, equal, run_tests, sonde, write  # noqa: E402
 
 PROGRAM = """
-import threading, time
+import json, sys, threading, time
 from sonde import Profiler
 profiler = Profiler()
 def work(n):
@@ -27,10 +28,11 @@ def trains(depth):
 def other():
     for _ in range(60):
         work(30000)
+        json.dumps([[i] for i in range(300)], indent=1)
         time.sleep(0.002)
 thread = threading.Thread(target=other)
 thread.start()
-for i in range(40):
+for i in range(int(sys.argv[1])):
     with profiler("load"):
         loads()
     with profiler("train"):
@@ -43,74 +45,109 @@ thread.join()
 KEYS = ("samples", "wall", "cpu")
 
 
-def recorded(folder):
+def record(folder, name, rounds):
     write(folder, "program.py", PROGRAM)
-    result = sonde("run", "-q", "--sample-rate", "1000", "--python", PYTHON, "-o", "x.sonde", "program.py", cwd=folder)
+    result = sonde("run", "-q", "--sample-rate", "1000", "--python", PYTHON, "-o", name, "program.py", rounds, cwd=folder)
     equal(result.status, 0, result.err)
-    return json.loads(sonde("report", "x.sonde", "--json", "--table", "stacks", cwd=folder).out)["stacks"]
 
 
-def chain(stacks, frame):
-    """The functions of a stack, the newest first."""
+def stacks_of(folder, files):
+    result = sonde("report", *files, "--json", "--table", "stacks", cwd=folder)
+    equal(result.status, 0, result.err)
+    return json.loads(result.out)["stacks"]
+
+
+def chain(stacks, frame, choice):
+    """The rows of a stack, the newest first: what is folded is part of what called it."""
+    frames, functions, rows = stacks["frames"], stacks["functions"], []
     while frame is not None:
-        yield stacks["frames"]["function"][frame]
-        frame = stacks["frames"]["parent"][frame]
+        function, parent = functions[frames["function"][frame]], frames["parent"][frame]
+        if parent is None or not (frames["startup"][frame] or (choice["mine"] and function["library"])):
+            where = function["file"]
+            rows.append({"function": (function["function"], where, function["line"]),
+                         "line": (function["function"], where, frames["line"][frame]),
+                         "module": (function["module"], where, None)}[choice["by"]])
+        frame = parent
+    return rows
 
 
 def added_up(stacks, choice):
-    """{function: [own samples, wall, cpu, those with what it calls]} of the entries that are chosen."""
-    found, places, entries = {}, stacks["places"], stacks["entries"]
+    """{row: [own samples, wall, cpu, those with what it calls]} of the entries that are chosen, and the sums of all."""
+    found, whole, places, entries = {}, [0] * 3, stacks["places"], stacks["entries"]
     for i, (at, place, which) in enumerate(zip(entries["slice"], entries["place"], entries["set"])):
         frame = places["frame"][place]
-        if not choice["from"] <= at <= choice["to"] or frame is None or stacks["frames"]["startup"][frame] or (choice["section"] is not None and choice["section"] not in stacks["sets"][which]):
+        if not choice["from"] <= at <= choice["to"] or (choice["section"] is not None and choice["section"] not in stacks["sets"][which]):
             continue
         thread = stacks["threads"][places["thread"][place]]
-        if choice["tid"] not in (None, thread["tid"]) or (places["idle"][place] and not (choice["idle"] or choice["gil"])) or (choice["gil"] and not places["gil"][place]):
+        if choice["thread"] not in (None, (thread["pid"], thread["tid"])) or (places["idle"][place] and not (choice["idle"] or choice["gil"])) or (choice["gil"] and not places["gil"][place]):
             continue
-        functions = list(chain(stacks, frame))
-        for n, function in enumerate(dict.fromkeys(functions)):
-            row = found.setdefault(function, [0] * 6)
+        if frame is not None and stacks["frames"]["startup"][frame]:
+            continue
+        for k, key in enumerate(KEYS):
+            whole[k] += entries[key][i]
+        for n, name in enumerate(dict.fromkeys(chain(stacks, frame, choice))):
+            row = found.setdefault(name, [0] * 6)
             for k, key in enumerate(KEYS):
                 row[k] += entries[key][i] if n == 0 else 0
                 row[3 + k] += entries[key][i]
-    names = stacks["functions"]
-    return {(names[f]["function"], names[f]["file"], names[f]["line"]): row for f, row in found.items() if any(row)}
+    return {name: row for name, row in found.items() if any(row)}, whole
 
 
-def reported(folder, stacks, choice):
+def reported(folder, files, stacks, choice):
+    """The same of a report, and the shares it gives: {row: self%}."""
     words = ["--from", "%dns" % (choice["from"] * stacks["slice_ns"]), "--to", "%dns" % ((choice["to"] + 1) * stacks["slice_ns"] - 1)]
     if choice["section"] is not None:
         words += ["--section", stacks["sections"][choice["section"]]]
-    if choice["tid"] is not None:
-        words += ["--track", "%d/%d" % (stacks["threads"][0]["pid"], choice["tid"])]
-    words += ["--idle"] * choice["idle"] + ["--gil"] * choice["gil"]
-    result = sonde("report", "x.sonde", "--json", "--table", "functions", "--all", *words, cwd=folder)
+    if choice["thread"] is not None:
+        words += ["--track", "%d/%d" % choice["thread"]]
+    words += ["--idle"] * choice["idle"] + ["--gil"] * choice["gil"] + ["--mine"] * choice["mine"] + ["--by", choice["by"], "--metric", choice["metric"]]
+    result = sonde("report", *files, "--json", "--table", "functions", "--all", *words, cwd=folder)
     equal(result.status, 0, "status of %s (%s)" % (words, result.err))
-    rows = json.loads(result.out).get("functions", [])
-    made = {(r["function"], r["file"], r["line"]): [r["self_" + k] for k in KEYS] + [r["cum_" + k] for k in KEYS] for r in rows}
-    return {key: row for key, row in made.items() if any(row)}
+    tables = json.loads(result.out)
+    rows = tables.get("functions") or tables.get("lines") or tables.get("modules") or []
+    made, shares = {}, {}
+    for r in rows:
+        name = (r.get("module") or r["function"], r["file"], None if choice["by"] == "module" else r["line"])
+        made[name] = [r["self_" + k] for k in KEYS] + [r["cum_" + k] for k in KEYS]
+        shares[name] = r["self%"]
+    return {name: row for name, row in made.items() if any(row)}, shares
+
+
+def drawn_choice(drawn, stacks, i):
+    last = max(stacks["entries"]["slice"])
+    begin = drawn.randrange(last + 1)
+    return {"from": begin, "to": drawn.randrange(begin, last + 1), "section": drawn.choice([None, None] + list(range(len(stacks["sections"])))),
+            "thread": drawn.choice([None, None] + [(t["pid"], t["tid"]) for t in stacks["threads"]]), "idle": i % 3 == 1, "gil": i % 3 == 2,
+            "mine": drawn.choice([False, True]), "by": drawn.choice(["function", "function", "line", "module"]), "metric": drawn.choice(KEYS)}
+
+
+def check_choices(folder, files, n, seed):
+    stacks, drawn, n_full = stacks_of(folder, files), random.Random(seed), 0
+    equal(sorted(stacks["sections"]), ["load", "train", "train:step"], "sections")
+    for i in range(n):
+        choice = drawn_choice(drawn, stacks, i)
+        (mine, whole), (made, shares) = added_up(stacks, choice), reported(folder, files, stacks, choice)
+        equal(mine, made, "rows of %s" % choice)
+        k = KEYS.index(choice["metric"])
+        for name, row in mine.items():
+            assert abs(shares[name] - (100 * row[k] / whole[k] if whole[k] else 0)) < 1e-9, (name, choice)
+        n_full += len(mine) > 0
+    assert n_full > n // 6, n_full
 
 
 def test_any_part_of_a_run_adds_up_to_its_report(folder):
-    stacks = recorded(folder)
-    last, drawn = max(stacks["entries"]["slice"]), random.Random(3)
-    equal(sorted(stacks["sections"]), ["load", "train", "train:step"], "sections")
-    n_full = 0
-    for i in range(24):
-        begin = drawn.randrange(last + 1)
-        choice = {"from": begin, "to": drawn.randrange(begin, last + 1), "section": drawn.choice([None, None, 0, 1, 2]),
-                  "tid": drawn.choice([None, None] + [t["tid"] for t in stacks["threads"]]), "idle": i % 3 == 1, "gil": i % 3 == 2}
-        mine = added_up(stacks, choice)
-        equal(mine, reported(folder, stacks, choice), "functions of %s" % choice)
-        n_full += len(mine) > 0
-    assert n_full > 4, n_full
+    record(folder, "x.sonde", 40)
+    check_choices(folder, ["x.sonde"], 30, 3)
 
 
-def test_it_needs_one_capture_in_a_file(folder):
-    recorded(folder)
-    result = sonde("report", "x.sonde", "x.sonde", "--json", "--table", "stacks", cwd=folder)
-    equal((result.status, result.out), (2, ""), "status and output")
-    contains(result.err, "stacks over time need one capture, from a file")
+def test_several_captures_have_the_time_of_each(folder):
+    record(folder, "x.sonde", 30)
+    record(folder, "y.sonde", 15)
+    check_choices(folder, ["x.sonde", "y.sonde"], 12, 4)
+    result = sonde("merge", "x.sonde", "y.sonde", "-o", "all.sonde", cwd=folder)
+    equal(result.status, 0, result.err)
+    check_choices(folder, ["all.sonde"], 12, 5)
+    equal(stacks_of(folder, ["x.sonde", "x.sonde"]), stacks_of(folder, ["x.sonde"]), "a recording that is given twice")
 
 
 run_tests(globals())

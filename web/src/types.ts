@@ -19,6 +19,7 @@ export interface Payload {
   program: string; // "sonde 0.1.0"
   strings: string[]; // texts of strangers, as they are; see text.ts for how they are shown
   durationNs: number; // how long the run took
+  opens: string | null; // what is selected at first, as the address has it behind the #; an address with one of its own wins
   head: Head;
   findings: Finding[];
   sections: string[]; // paths, "train:epoch"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/findings/findings.h"
 #include "base/error.h"
 #include "base/matcher_testing.h"
 #include "base/test.h"
@@ -154,6 +155,28 @@ TEST(scaling_flags_what_grows_and_says_through_what)
     CHECK(f && !f->is_flagged && sd_growth_only(&f->total) == SD_GROWTH_N);
     CHECK(f->calls == 200);
     sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_maker_release(&made.m);
+}
+
+TEST(scaling_that_is_flagged_is_a_finding)
+{
+    const struct sd_view_request r = { .is_tree = false };
+    const struct sd_profile_finding *found = NULL;
+    struct sd_profile_findings all;
+    struct sd_arena arena = { 0 };
+    struct program made;
+    struct sd_profile *p = load(&made);
+
+    CHECK(sd_findings_make(p, &r, &arena, &all) == 0);
+    for (size_t i = 0; i < all.n; i++)
+        if (strcmp(all.items[i].rule, "growth") == 0)
+            found = &all.items[i];
+    CHECK(found && strcmp(found->text, "the time of outer (a.py:5) grows with "
+                                       "len(rows): n²") == 0);
+    CHECK(strcmp(found->view, "scaling") == 0 && found->value.real > 1.9 &&
+          found->value.real < 2.1);
+    sd_arena_release(&arena);
     sd_profile_free(p);
     sd_maker_release(&made.m);
 }

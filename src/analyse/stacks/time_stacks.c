@@ -346,7 +346,7 @@ int sd_view_time_stacks(const struct sd_profile *p, const struct sd_view_request
     struct sd_drawing *d;
 
     if (!r->slices)
-        return sd_fail(SD_EUSAGE, "stacks over time need one capture, from a file");
+        return sd_fail(SD_EUSAGE, "stacks over time need captures");
     d = sd_view_draw(v, "stacks", SD_SHAPE_STACKS);
     return d ? sd_time_stacks_make(p, SD_SAMPLES, r->slices, &v->arena, &d->stacks)
              : SD_ENOMEM;

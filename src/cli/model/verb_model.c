@@ -18,6 +18,7 @@
 #include "cli/shared_options.h"
 #include "machine/machine_processor.h"
 #include "outputs/outputs.h"
+#include "outputs/page/page_maker.h"
 #include "outputs/pictures.h"
 #include "outputs/tables.h"
 
@@ -47,6 +48,7 @@ enum {
     OPT_CSV,
     OPT_OUTPUT,
     OPT_FORMAT,
+    OPT_SHARE,
     OPT_FORCE,
     OPT_PYTHON
 };
@@ -121,13 +123,13 @@ static const struct sd_option options[] = {
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
     [OPT_CSV] = { "csv", SD_FLAG, NULL, "print the first table as CSV", 0, NULL },
     [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
-                     "write to FILE: .sonde, .json, .csv, .txt, or a picture: .svg, "
-                     ".png, "
-                     ".jpeg, .pdf",
+                     "write to FILE: .html for a page with all of it, .sonde, "
+                     ".json, .csv, .txt, or a picture: .svg, .png, .jpeg, .pdf",
                      'o', "FILE" },
     [OPT_FORMAT] = { "format", SD_CHOICE, NULL,
                      "what to write, where the name of FILE does not say", 'f',
-                     "txt|json|csv|svg|png|jpeg|jpg|pdf" },
+                     "txt|json|csv|html|svg|png|jpeg|jpg|pdf" },
+    [OPT_SHARE] = SD_OPTION_SHARE,
     [OPT_FORCE] = SD_OPTION_FORCE,
     [OPT_PYTHON] = SD_OPTION_PYTHON,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
@@ -138,7 +140,8 @@ enum form {
     FORM_CSV = SD_TABLE_CSV,
     FORM_JSON = SD_TABLE_JSON,
     FORM_PICTURE,
-    FORM_CAPTURE
+    FORM_CAPTURE,
+    FORM_PAGE
 };
 
 struct request {
@@ -164,9 +167,11 @@ static bool form_of(const char *name, enum form *form, enum sd_picture *picture)
         return true;
     }
     for (const struct sd_output *const *o = sd_outputs; *o; o++)
-        if (((*o)->has_tables || !(*o)->write) &&
-            sd_text_ends(name, (*o)->suffixes[0])) {
-            *form = (*o)->write ? (enum form)(*o)->form : FORM_CAPTURE;
+        if (((*o)->has_tables || (*o)->is_page || !(*o)->write) &&
+            sd_output_suffix_of(*o, name)) {
+            *form = !(*o)->write    ? FORM_CAPTURE
+                    : (*o)->is_page ? FORM_PAGE
+                                    : (enum form)(*o)->form;
             return true;
         }
     return false;
@@ -206,8 +211,8 @@ static int read_form(const struct sd_option_value *v, struct request *w)
     if (strcmp(name, "-") == 0)
         return 0;
     return sd_fail(SD_EUSAGE,
-                   "cannot write %s: a counted model is .sonde, its tables .txt, .json "
-                   "or .csv, its pictures .svg, .png, .jpeg or .pdf",
+                   "cannot write %s: a counted model is .sonde, its page .html, its "
+                   "tables .txt, .json or .csv, its pictures .svg, .png, .jpeg or .pdf",
                    name);
 }
 
@@ -293,6 +298,13 @@ static int read_fit(const struct sd_option_value *v, struct request *w)
     return sd_optimizer_named(v[OPT_OPTIMIZER].text, &w->fit.optimizer);
 }
 
+static int check_share(const struct sd_option_value *v, const struct request *w)
+{
+    return v[OPT_SHARE].number && w->form != FORM_PAGE
+               ? sd_fail(SD_EUSAGE, "--share works only with a page: -o model.html")
+               : 0;
+}
+
 static int read_request(const struct sd_command *c, struct request *w)
 {
     const struct sd_option_value *v = c->values;
@@ -313,6 +325,8 @@ static int read_request(const struct sd_command *c, struct request *w)
                      v[OPT_COUNT].text);
     if (rc == 0)
         rc = read_form(v, w);
+    if (rc == 0)
+        rc = check_share(v, w);
     if (rc == 0)
         rc = read_picture(v, w);
     if (rc == 0)
@@ -388,6 +402,27 @@ static int put_picture(const struct sd_model_costs *c, const struct request *w,
     return rc;
 }
 
+/* A machine that was never measured is not measured for a page. */
+static int put_page(const struct sd_command *command, const struct sd_model_costs *c,
+                    const struct request *w, struct sd_out *out)
+{
+    const struct sd_page_request page = { .name = command->words[0],
+                                          .privacy = command->values[OPT_SHARE].number
+                                                         ? SD_PAGE_SHARED
+                                                         : SD_PAGE_WHOLE };
+    struct sd_view_request r = w->views;
+    struct sd_machine machine;
+
+    if ((c->total.time_ns < 0 || is_timed_here(c->model)) &&
+        sd_machine_load(&machine) == 0) {
+        int rc = add_machine(c, &r);
+
+        if (rc < 0)
+            return rc;
+    }
+    return sd_page_put_model(&page, c, &r, out);
+}
+
 /* The model as it was counted: other views of it are made later, without running it. */
 static int put_capture(const struct sd_model *m, struct sd_out *out)
 {
@@ -448,6 +483,8 @@ static int put(const struct sd_command *c, const struct sd_model_costs *costs,
         return rc;
     if (w->form == FORM_CAPTURE)
         rc = put_capture(costs->model, &file.out);
+    else if (w->form == FORM_PAGE)
+        rc = put_page(c, costs, w, &file.out);
     else if (w->form == FORM_PICTURE)
         rc = put_picture(costs, w, &file.out);
     else

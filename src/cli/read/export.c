@@ -89,6 +89,18 @@ int sd_export_try(const char *path, enum sd_create_flags create)
     return 0;
 }
 
+int sd_export_privacy(const struct sd_option_value *source,
+                      const struct sd_option_value *share,
+                      const struct sd_output *output, unsigned *out)
+{
+    *out =
+        (source->number ? 0 : SD_PAGE_NO_SOURCE) | (share->number ? SD_PAGE_SHARED : 0);
+    if (*out == 0 || (output && output->is_page))
+        return 0;
+    return sd_fail(SD_EUSAGE, "%s works only with a page: -o report.html",
+                   share->number ? "--share" : "--no-source");
+}
+
 /* --- From file to file */
 
 /* Only the trace of a timeline has calls one by one, of which some may go.  `p` NULL:
@@ -133,6 +145,8 @@ static void say_what_is_missing(const struct sd_command *c,
                                 const struct sd_export_request *w,
                                 const struct sd_output *o, const struct sd_profile *p)
 {
+    if (o->is_page)
+        return; /* it has all of them */
     if (leaves_idle_out(o, w->style))
         sd_idle_samples_say(c, p, NULL);
     if ((o->folds_paths || o->needs & SD_HOLDS_EVENTS) && lacks_lines(o, p))
@@ -152,6 +166,7 @@ static int write_file(const struct sd_export_request *w, const struct sd_output 
         .calls = gives & SD_HOLDS_CALLS ? &from->calls : NULL,
         .lines = gives & SD_HOLDS_LINES ? &from->lines : NULL,
         .style = w->style,
+        .privacy = w->privacy,
         .remarks = &sd_said_remarks,
     };
     struct sd_export_file file;
@@ -173,7 +188,7 @@ static int write_loaded(const struct sd_command *c, const struct sd_export_reque
     if (rc < 0 || !from->profile)
         return rc;
     say_what_is_missing(c, w, o, from->profile);
-    return lacks_lines(o, from->profile);
+    return !o->is_page && lacks_lines(o, from->profile);
 }
 
 int sd_export(const struct sd_command *c, const struct sd_export_request *w)

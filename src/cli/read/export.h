@@ -17,8 +17,15 @@ struct sd_export_request {
     const struct sd_stack_style *style; /* which stacks are written and how; NULL: as
                                            the output does by itself */
     enum sd_create_flags create;
+    unsigned privacy; /* of a page: enum sd_page_privacy */
     unsigned losses; /* the kinds that are to be said of a capture (profile/losses.h) */
 };
+
+/* What --no-source and --share leave out of `output` (NULL: no other file is written);
+ * SD_EUSAGE where that is no page. */
+int sd_export_privacy(const struct sd_option_value *source,
+                      const struct sd_option_value *share,
+                      const struct sd_output *output, unsigned *out);
 
 /* Writes it; "-" is stdout.  A file that could not be finished is removed.  1: it is
  * written, and lacks what only the capture has. */

@@ -163,7 +163,11 @@ static int put_flame(const struct sd_report_request *a, const struct sd_profile 
 static int put_page(const struct sd_report_request *a, const struct sd_profile *p,
                     struct sd_out *out)
 {
-    const struct sd_page_request request = { .name = a->words[0] };
+    const struct sd_filter filter = sd_report_filter(a);
+    const struct sd_page_request request = { .name = a->words[0],
+                                             .privacy = a->privacy,
+                                             .filter = &filter,
+                                             .opens = &a->views };
 
     return sd_page_put_profile(&request, p, sd_input_path(a->words[0]), out);
 }

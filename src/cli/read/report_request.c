@@ -47,8 +47,8 @@ static int not_a_report(const struct sd_report_request *a, const char *to)
         return sd_fail(SD_EUSAGE, "report cannot write %s; use: sonde convert %s %s",
                        to, a->words[0], to);
     return sd_fail(SD_EUSAGE,
-                   "a report is written as .txt, .csv or .json, a flame graph as "
-                   ".svg, a plot as .svg, .png, .jpeg or .pdf, not %s",
+                   "a report is written as .html, .txt, .csv or .json, a flame graph "
+                   "as .svg, a plot as .svg, .png, .jpeg or .pdf, not %s",
                    to);
 }
 
@@ -341,6 +341,40 @@ static int read_views(struct sd_report_request *a)
     return choose_views(a);
 }
 
+/* What a page has anyway, or what one chooses there. */
+static int check_page(const struct sd_report_request *a)
+{
+    static const size_t known[] = {
+        SD_REPORT_MATCH,      SD_REPORT_FILTER, SD_REPORT_TRACK,     SD_REPORT_SECTION,
+        SD_REPORT_FROM,       SD_REPORT_TO,     SD_REPORT_TABLE,     SD_REPORT_BY,
+        SD_REPORT_MINE,       SD_REPORT_IDLE,   SD_REPORT_GIL,       SD_REPORT_METRIC,
+        SD_REPORT_SIGNATURES, SD_REPORT_OUTPUT, SD_REPORT_QUALIFIED, SD_REPORT_SOURCE,
+        SD_REPORT_SHARE,      SD_REPORT_FORCE,  SD_REPORT_ALL
+    };
+    const struct sd_option *options = a->command->verb->options;
+
+    if (a->form != SD_FORM_PAGE)
+        return 0;
+    for (size_t i = 0, k; options[i].name; i++) {
+        for (k = 0; k < sizeof known / sizeof *known && known[k] != i; k++)
+            continue;
+        if (k == sizeof known / sizeof *known && a->v[i].is_given)
+            return sd_fail(SD_EUSAGE,
+                           "--%s has no effect on a page, which has all views; drop it",
+                           options[i].name);
+    }
+    return 0;
+}
+
+static int read_privacy(struct sd_report_request *a)
+{
+    const char *to = a->v[SD_REPORT_OUTPUT].text;
+
+    return sd_export_privacy(&a->v[SD_REPORT_SOURCE], &a->v[SD_REPORT_SHARE],
+                             to ? sd_output_for(to, SD_HOLDS_ANYTHING) : NULL,
+                             &a->privacy);
+}
+
 static int check_times(const struct sd_option_value *v)
 {
     if (v[SD_REPORT_TO].is_given && v[SD_REPORT_TO].number <= v[SD_REPORT_FROM].number)
@@ -364,6 +398,10 @@ int sd_report_request_read(struct sd_report_request *a, const struct sd_command 
         rc = choose_form(a, &a->form);
     if (rc == 0)
         rc = choose_growth(a->v, &a->form);
+    if (rc == 0)
+        rc = check_page(a);
+    if (rc == 0)
+        rc = read_privacy(a);
     if (rc == 0)
         rc = check_growth(a);
     if (rc == 0)

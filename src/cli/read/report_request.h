@@ -32,6 +32,7 @@ struct sd_report_request {
     enum sd_report_form form;
     struct sd_view_request views;
     struct sd_picture_size size;
+    unsigned privacy;     /* of a page: enum sd_page_privacy */
     struct sd_buf names;  /* owned; of the views */
     const char *calls_of; /* whose callers and callees, as typed; NULL: all */
     struct sd_pattern *patterns[SD_LOOKS]; /* owned; NULL where nothing is looked for */

@@ -5,20 +5,23 @@
 
 #include "base/error.h"
 #include "cli/read/verb_report.h"
+#include "cli/say.h"
 #include "outputs/line_report.h"
+#include "outputs/outputs.h"
 
 #define N_OF(array) (sizeof(array) / sizeof *(array))
 
 static const size_t for_calls[] = {
     SD_REPORT_ROWS,    SD_REPORT_SORT,    SD_REPORT_MATCH,      SD_REPORT_CALLERS,
     SD_REPORT_CALLEES, SD_REPORT_CSV,     SD_REPORT_JSON,       SD_REPORT_OUTPUT,
-    SD_REPORT_FORCE,   SD_REPORT_REVERSE, SD_REPORT_STRIP_DIRS, SD_REPORT_DIGITS
+    SD_REPORT_FORCE,   SD_REPORT_REVERSE, SD_REPORT_STRIP_DIRS, SD_REPORT_DIGITS,
+    SD_REPORT_SOURCE,  SD_REPORT_SHARE
 };
-static const size_t for_lines[] = { SD_REPORT_SORT,      SD_REPORT_LINES,
-                                    SD_REPORT_UNIT,      SD_REPORT_SKIP_ZERO,
-                                    SD_REPORT_SUMMARIZE, SD_REPORT_CSV,
-                                    SD_REPORT_JSON,      SD_REPORT_OUTPUT,
-                                    SD_REPORT_FORCE };
+static const size_t for_lines[] = {
+    SD_REPORT_SORT,      SD_REPORT_LINES,  SD_REPORT_UNIT, SD_REPORT_SKIP_ZERO,
+    SD_REPORT_SUMMARIZE, SD_REPORT_CSV,    SD_REPORT_JSON, SD_REPORT_OUTPUT,
+    SD_REPORT_FORCE,     SD_REPORT_SOURCE, SD_REPORT_SHARE
+};
 
 int sd_report_not_of(const struct sd_report_request *a, size_t option,
                      const struct sd_input *input, const char *file)
@@ -41,11 +44,11 @@ static int check(const struct sd_report_request *a, const size_t *known, size_t 
         if (k == n && a->v[i].is_given)
             return sd_report_not_of(a, i, a->input, a->words[0]);
     }
-    if (a->form <= SD_FORM_JSON)
+    if (a->form <= SD_FORM_JSON || a->form == SD_FORM_PAGE)
         return 0;
     return sd_fail(SD_EUSAGE,
-                   "%s is %s, which has no stacks to draw; it becomes .txt, .csv or "
-                   ".json%s",
+                   "%s is %s, which has no stacks to draw; it becomes .html, .txt, "
+                   ".csv or .json%s",
                    a->words[0], a->input->title, besides);
 }
 
@@ -96,6 +99,20 @@ static int read_lines(const struct sd_report_request *a,
     return rc < 0 ? rc : read_sort(a, request);
 }
 
+static int put_page(const struct sd_report_request *a, struct sd_contents *from,
+                    struct sd_out *out)
+{
+    bool has_calls = a->input->gives & SD_HOLDS_CALLS;
+    const struct sd_output_job job = { .from = a->words[0],
+                                       .to = a->v[SD_REPORT_OUTPUT].text,
+                                       .calls = has_calls ? &from->calls : NULL,
+                                       .lines = has_calls ? NULL : &from->lines,
+                                       .privacy = a->privacy,
+                                       .remarks = &sd_said_remarks };
+
+    return sd_output_write(sd_output_for(job.to, a->input->gives), &job, out);
+}
+
 int sd_report_stats(const struct sd_report_request *a)
 {
     static const struct sd_loader how;
@@ -113,7 +130,8 @@ int sd_report_stats(const struct sd_report_request *a)
         rc = sd_report_request_open(a, &file);
     if (rc == 0)
         rc = sd_export_close(
-            &file, has_calls
+            &file, a->form == SD_FORM_PAGE ? put_page(a, &from, &file.out)
+                   : has_calls
                        ? sd_call_tables(&from.calls, &calls, &file.out)
                        : sd_line_tables(&from.lines, sd_report_request_table_form(a),
                                         &lines, &file.out));

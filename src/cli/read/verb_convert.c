@@ -15,6 +15,8 @@ enum {
     OPT_MINE,
     OPT_MIN_DURATION,
     OPT_ALL,
+    OPT_SOURCE,
+    OPT_SHARE,
     OPT_FORCE,
     OPT_LIST
 };
@@ -34,6 +36,8 @@ static const struct sd_option options[] = {
                            "(.trace.json)",
                            0, "TIME" },
     [OPT_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
+    [OPT_SOURCE] = SD_OPTION_SOURCE,
+    [OPT_SHARE] = SD_OPTION_SHARE,
     [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite OUT if it already exists", 0,
                     NULL },
     [OPT_LIST] = { "list", SD_FLAG, NULL, "list the formats and what each loses", 'l',
@@ -60,14 +64,18 @@ static int list(void)
     return sd_finish_stdout(&out, 0);
 }
 
+static const struct sd_output *output_of(const struct sd_output_choice *choice)
+{
+    return choice->word ? sd_output_named(choice->word)
+                        : sd_output_for(choice->to, SD_HOLDS_ANYTHING);
+}
+
 /* False: no style is given, and the output has its own. */
 static bool read_style(const struct sd_command *c,
                        const struct sd_output_choice *choice,
                        struct sd_stack_style *style)
 {
-    const struct sd_output *o = choice->word
-                                    ? sd_output_named(choice->word)
-                                    : sd_output_for(choice->to, SD_HOLDS_ANYTHING);
+    const struct sd_output *o = output_of(choice);
 
     *style = (struct sd_stack_style){
         .is_by_function = o && o->shows_functions,
@@ -144,6 +152,9 @@ static int run(const struct sd_command *c)
     rc = check(c, &request.choice);
     if (read_style(c, &request.choice, &style))
         request.style = &style;
+    if (rc == 0)
+        rc = sd_export_privacy(&c->values[OPT_SOURCE], &c->values[OPT_SHARE],
+                               output_of(&request.choice), &request.privacy);
     if (rc == 0)
         rc = sd_export(c, &request);
     return rc < 0 ? sd_say_failure(rc) : 0;

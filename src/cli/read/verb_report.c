@@ -213,10 +213,12 @@ static const struct sd_option options[] = {
     [SD_REPORT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object with all tables",
                          0, NULL },
     [SD_REPORT_OUTPUT] = { "output", SD_TEXT, NULL,
-                           "write to FILE; the suffix chooses: .txt .csv .json, .svg "
-                           "for a "
-                           "flame graph or else a plot, .png .jpeg .pdf for a plot",
+                           "write to FILE; the suffix chooses: .html for a page for a "
+                           "browser, .txt .csv .json, .svg for a flame graph or else a "
+                           "plot, .png .jpeg .pdf for a plot",
                            'o', "FILE" },
+    [SD_REPORT_SOURCE] = SD_OPTION_SOURCE,
+    [SD_REPORT_SHARE] = SD_OPTION_SHARE,
     [SD_REPORT_FORCE] = SD_OPTION_FORCE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
@@ -446,31 +448,37 @@ static int not_readable(int rc)
     return rc;
 }
 
-/* Views over time read the capture again. */
+/* Views over time read the captures again. */
 static int write_with_slices(const struct sd_report_request *a,
                              const struct sd_profile *p)
 {
     struct sd_report_request with = *a;
     struct sd_slices slices = { 0 };
-    int rc = 0;
+    int rc = sd_captures_slices(p, a->words, (size_t)a->n_words, &a->views.selection,
+                                &slices);
 
-    if (a->n_words == 1 && strcmp(a->words[0], "-") != 0) {
-        rc = sd_slices_load(&slices, p, a->words[0], &a->views.selection);
-        with.views.slices = &slices;
-    }
+    with.views.slices = &slices;
     if (rc == 0)
         rc = sd_report_write(&with, p);
     sd_slices_release(&slices);
     return rc;
 }
 
+struct sd_filter sd_report_filter(const struct sd_report_request *a)
+{
+    return a->form == SD_FORM_PAGE
+               ? (struct sd_filter){ .match = a->views.selection.match }
+               : a->views.selection;
+}
+
 static int report_captures(const struct sd_report_request *a)
 {
+    const struct sd_filter filter = sd_report_filter(a);
     struct sd_profile *p = NULL;
     int rc = check_has_no_lprof_options(a);
 
     if (rc == 0)
-        rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->views.selection, &p);
+        rc = sd_load(a->command, (size_t)a->n_words, a->words, &filter, &p);
     if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
         rc = not_readable(rc);
     if (rc == 0)

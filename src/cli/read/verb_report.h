@@ -74,11 +74,16 @@ enum sd_report_option {
     SD_REPORT_CSV,
     SD_REPORT_JSON,
     SD_REPORT_OUTPUT,
+    SD_REPORT_SOURCE,
+    SD_REPORT_SHARE,
     SD_REPORT_FORCE
 };
 
 /* --- verb_report.c */
 
+/* What files are loaded with: a page has the whole run, and opens with the selection.
+ */
+struct sd_filter sd_report_filter(const struct sd_report_request *a);
 /* What is said of calls means nothing where none were traced, what is said of samples
  * where calls alone are asked for, and so does a metric that nothing has: SD_EUSAGE. */
 int sd_report_check_traced(const struct sd_report_request *a,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_view: the verb `view`: shows a capture as a picture in the browser: the flame
- * graph of its samples, which can be searched and zoomed there, or its readings over
- * time when it has no samples.
+/* verb_view: the verb `view`: shows files as a page in the browser.
  *
- * The picture is a file of its own that stays: a browser may read it long after we have
- * ended. */
+ * The page is a file of its own that stays: a browser may read it long after we have
+ * ended.  Nobody else may read it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,43 +13,93 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "cli/path.h"
-#include "cli/read/export.h"
+#include "cli/read/page_file.h"
 #include "cli/say.h"
-#include "outputs/remarks.h"
+#include "cli/shared_options.h"
+#include "outputs/captures.h"
+#include "outputs/inputs.h"
 
 enum { LOOKS = 20, LOOK_NS = 50 * 1000 * 1000, NO_SUCH_COMMAND = 127 };
 
-enum { OPT_IDLE };
+enum { OPT_OPEN, OPT_IDLE, OPT_SOURCE, OPT_SHARE };
 static const struct sd_option options[] = {
-    [OPT_IDLE] = { "idle", SD_FLAG, NULL, "draw samples of waiting threads too", 0,
-                   NULL },
+    [OPT_OPEN] = { "open", SD_FLAG, "1",
+                   "open the page in the browser; without it print its path", 0, NULL },
+    [OPT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads at first",
+                   0, NULL },
+    [OPT_SOURCE] = SD_OPTION_SOURCE,
+    [OPT_SHARE] = SD_OPTION_SHARE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-/* "/tmp/sonde-view-XXXXXX/train.svg" */
-static const char *new_file(struct sd_arena *a, const char *capture)
-{
-    const char *folder = getenv("TMPDIR"), *base = sd_path_base(capture);
-    size_t n = strlen(base);
-    char *made;
+/* --- A new file */
 
-    if (sd_path_has_suffix(base, ".sonde"))
-        n -= strlen(".sonde");
-    made =
+struct page_path {
+    char *folder;     /* "/tmp/sonde-view-XXXXXX" */
+    const char *file; /* "<folder>/train.html" */
+};
+
+static int new_path(struct sd_arena *a, const char *shown, struct page_path *out)
+{
+    const char *folder = getenv("TMPDIR"), *base = sd_path_base(shown);
+    size_t n;
+
+    base = strcmp(base, "-") == 0 || !*base ? "stdin" : base;
+    n = strlen(base) - (sd_path_has_suffix(base, ".sonde") ? strlen(".sonde") : 0);
+    out->folder =
         sd_arena_printf(a, "%s/sonde-view-XXXXXX", folder && *folder ? folder : "/tmp");
-    if (!made) {
-        sd_no_memory();
-        return NULL;
-    }
-    if (!mkdtemp(made)) {
-        sd_fail_errno(errno, "cannot make a folder for the picture: %s", made);
-        return NULL;
-    }
-    return sd_arena_printf(a, "%s/%.*s.svg", made, (int)n, base);
+    if (!out->folder)
+        return sd_no_memory();
+    if (!mkdtemp(out->folder))
+        return sd_fail_errno(errno, "cannot make a folder for the page: %s",
+                             out->folder);
+    out->file = sd_arena_printf(a, "%s/%.*s.html", out->folder, (int)n, base);
+    return out->file ? 0 : sd_no_memory();
 }
+
+static int write_file(const struct sd_page_file *f, const struct sd_input *input,
+                      const char *path, int *status)
+{
+    struct sd_out out;
+    int fd, rc = sd_file_create(path, SD_CREATE_NEW, &fd);
+
+    if (rc < 0)
+        return rc;
+    sd_out_to_fd(&out, fd);
+    rc = sd_page_file_write(f, input, &out, status);
+    if (rc == 0 && *status == 0)
+        rc = sd_out_flush(&out);
+    sd_out_release(&out);
+    if (close(fd) < 0 && rc == 0)
+        rc = sd_fail_errno(errno, "cannot write %s", path);
+    return rc;
+}
+
+/* Nothing is left of one that could not be finished. */
+static int make(const struct sd_page_file *f, struct sd_arena *a, const char **path,
+                int *status)
+{
+    struct page_path to = { 0 };
+    const struct sd_input *input = NULL;
+    int rc = sd_page_file_input(f, &input);
+
+    if (rc == 0)
+        rc = new_path(a, f->files[0], &to);
+    if (rc == 0)
+        rc = write_file(f, input, to.file, status);
+    if ((rc < 0 || *status) && to.file)
+        unlink(to.file);
+    if ((rc < 0 || *status) && to.folder)
+        rmdir(to.folder);
+    *path = to.file;
+    return rc;
+}
+
+/* --- The browser */
 
 /* The first that BROWSER lists, else what the desktop opens files with; NULL: none. */
 static const char *browser(struct sd_arena *a)
@@ -108,7 +156,7 @@ static int open_in_browser(struct sd_arena *a, const char *file)
 
     if (!command)
         return sd_fail(SD_ELACKS,
-                       "no browser was found (BROWSER, xdg-open); the picture is in %s",
+                       "no browser was found (BROWSER, xdg-open); the page is in %s",
                        file);
     put_command(&line, command, file);
     if (line.bad) {
@@ -126,62 +174,86 @@ static int open_in_browser(struct sd_arena *a, const char *file)
     if (pid < 0)
         return sd_fail_errno(errno, "cannot start %s", command);
     if (has_failed(pid))
-        return sd_fail(SD_ELACKS, "%s did not open it; the picture is in %s", command,
+        return sd_fail(SD_ELACKS, "%s did not open it; the page is in %s", command,
                        file);
     return 0;
 }
 
-static int show(const struct sd_command *c, struct sd_arena *a, const char *capture)
-{
-    const struct sd_stack_style style = { .is_by_function = true,
-                                          .has_idle = c->values[OPT_IDLE].number != 0 };
-    const char *file = new_file(a, capture);
-    char *folder;
-    int rc;
+/* --- All of it */
 
-    if (!file)
-        return SD_EIO;
-    rc = sd_export(
-        c, &(struct sd_export_request){
-               .choice = { .input = &sd_input_capture, .from = capture, .to = file },
-               .style = &style,
-               .create = SD_CREATE_NEW,
-               .losses = SD_LOSSES_ALL,
-           });
-    if (rc < 0) {
-        folder = sd_arena_string(a, file, strlen(file) - strlen(sd_path_base(file)));
-        if (folder)
-            rmdir(folder);
+static int keep_stdin(const struct sd_command *c)
+{
+    int rc = 0;
+
+    for (int i = 0; i < c->n_words && rc == 0; i++)
+        if (strcmp(c->words[i], "-") == 0)
+            rc = sd_stdin_keep();
+    return rc;
+}
+
+static int print_path(const char *path)
+{
+    struct sd_out out;
+
+    sd_out_to_fd(&out, STDOUT_FILENO);
+    sd_out_printf(&out, "%s\n", path);
+    return sd_finish_stdout(&out, 0);
+}
+
+static int show(const struct sd_command *c, struct sd_arena *a, int *status)
+{
+    const struct sd_option_value *v = c->values;
+    const struct sd_view_request opens = { .stacks.choice.has_idle =
+                                               v[OPT_IDLE].number != 0 };
+    const struct sd_page_file f = {
+        .command = c,
+        .files = c->words,
+        .n_files = (size_t)c->n_words,
+        .page = { .name = strcmp(c->words[0], "-") == 0 ? "stdin" : c->words[0],
+                  .privacy = (v[OPT_SOURCE].number ? 0 : SD_PAGE_NO_SOURCE) |
+                             (v[OPT_SHARE].number ? SD_PAGE_SHARED : 0),
+                  .opens = &opens },
+    };
+    const char *path = NULL;
+    int rc = keep_stdin(c);
+
+    if (rc == 0)
+        rc = make(&f, a, &path, status);
+    if (rc < 0 || *status)
         return rc;
-    }
-    return open_in_browser(a, file);
+    return v[OPT_OPEN].number ? open_in_browser(a, path) : print_path(path);
 }
 
 static int run(const struct sd_command *c)
 {
     struct sd_arena arena = { 0 };
-    int rc;
+    int rc, status = 0;
 
-    if (c->n_words != 1)
-        rc = sd_fail(SD_EUSAGE, "view needs one capture: sonde view train.sonde");
+    if (c->n_words < 1)
+        rc = sd_fail(SD_EUSAGE, "view needs a file: sonde view train.sonde");
     else
-        rc = show(c, &arena, c->words[0]);
+        rc = show(c, &arena, &status);
     sd_arena_release(&arena);
-    return rc < 0 ? sd_say_failure(rc) : 0;
+    return rc < 0 ? sd_say_failure(rc) : status ? status : rc;
 }
 
 const struct sd_verb sd_verb_view = {
     .name = "view",
     .group = SD_GROUP_READ,
-    .summary = "shows a capture in the browser: its flame graph",
-    .usage = "[OPTION...] FILE",
+    .summary = "shows a file in the browser, as one page with all of it",
+    .usage = "[OPTION...] FILE...",
     .about =
-        "Makes a picture of the capture and opens it with BROWSER or xdg-open: the "
-        "flame graph of its samples, which can be searched and zoomed, or its "
-        "readings over time when it has no samples. The picture is one file "
-        "without any request to the network; it stays in the folder of temporary "
-        "files.",
+        "Makes a page of the file and opens it with BROWSER or xdg-open. The page has "
+        "everything that the file holds, linked with each other: the timeline, flame "
+        "graph, functions, source, call graph, sections, readings. FILE is a capture, "
+        "of which several are merged, a pstats file, an .lprof file, or a model; "
+        "\"-\" is stdin. The page is one file without any request to the network; it "
+        "stays in a new folder of temporary files, where nobody else can read it. To "
+        "keep it elsewhere: sonde report FILE -o report.html.",
     .examples = "sonde view train.sonde\n"
+                "sonde view worker-*.sonde\n"
+                "sonde view resnet18.onnx\n"
+                "sonde view --no-open train.sonde    # only its path\n"
                 "BROWSER=firefox sonde view train.sonde\n",
     .options = options,
     .run = run,

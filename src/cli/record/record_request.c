@@ -66,6 +66,8 @@ const struct sd_option sd_record_options[] = {
     [SD_RECORD_FORCE] = SD_OPTION_FORCE,
     [SD_RECORD_PYTHON] = SD_OPTION_PYTHON,
     [SD_RECORD_SYNC] = SD_OPTION_SYNC,
+    [SD_RECORD_SOURCE] = SD_OPTION_SOURCE,
+    [SD_RECORD_SHARE] = SD_OPTION_SHARE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 

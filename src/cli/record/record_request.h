@@ -37,6 +37,8 @@ enum sd_record_option {
     SD_RECORD_FORCE,
     SD_RECORD_PYTHON,
     SD_RECORD_SYNC,
+    SD_RECORD_SOURCE,
+    SD_RECORD_SHARE,
 };
 extern const struct sd_option sd_record_options[];
 

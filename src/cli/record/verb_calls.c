@@ -53,6 +53,8 @@ static const struct sd_option options[] = {
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
     [SD_RUN_ALL] = SD_OPTION_ALL("print all functions, with --scaling also those of "
                                  "imports; in a file, " SD_ALL_PATHS),
+    [SD_RUN_SOURCE] = SD_OPTION_SOURCE,
+    [SD_RUN_SHARE] = SD_OPTION_SHARE,
     [OPT_SORT] = { "sort", SD_WORDS, NULL,
                    "pstats' words: cumulative, time, calls, name, ... (cumulative); "
                    "separate several with commas, or repeat the option; with --json, "

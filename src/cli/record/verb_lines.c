@@ -47,6 +47,8 @@ static const struct sd_option options[] = {
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
     [SD_RUN_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
+    [SD_RUN_SOURCE] = SD_OPTION_SOURCE,
+    [SD_RUN_SHARE] = SD_OPTION_SHARE,
     [OPT_HOT] = { "hot", SD_TEXT, NULL,
                   "choose the functions that took most time in this capture", 0,
                   "FILE" },

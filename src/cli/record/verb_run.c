@@ -57,6 +57,8 @@ static const struct sd_option options[] = {
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
     [SD_RUN_ALL] =
         SD_OPTION_ALL("show the functions of imports; in a file, " SD_ALL_PATHS),
+    [SD_RUN_SOURCE] = SD_OPTION_SOURCE,
+    [SD_RUN_SHARE] = SD_OPTION_SHARE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -66,6 +68,7 @@ struct run {
     struct sd_program target;
     const char *package; /* or NULL */
     struct sd_child child;
+    unsigned privacy; /* of a page */
 };
 
 static int choose_name(struct run *r)
@@ -103,6 +106,12 @@ static int prepare(struct run *r)
     rec->create = v[SD_RUN_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
     r->package = sd_package_find(&rec->arena);
     rc = choose_name(r);
+    if (rc == 0)
+        rc = sd_export_privacy(
+            &v[SD_RUN_SOURCE], &v[SD_RUN_SHARE],
+            rec->naming.export ? sd_output_for(rec->naming.export, SD_HOLDS_ANYTHING)
+                               : NULL,
+            &r->privacy);
     if (rc == 0 && rec->chosen.is_named &&
         sd_collector_set_needs_inside(&rec->chosen) && r->target.is_python)
         rc = sd_interpreter_fits(&rec->arena, r->target.path, r->package);
@@ -306,6 +315,7 @@ static int make_export(const struct run *r, const struct sd_profile *p)
                                                    .to = to },
                                        .style = has_style ? &style : NULL,
                                        .create = rec->create,
+                                       .privacy = r->privacy,
                                    });
 }
 

@@ -21,6 +21,8 @@ enum sd_run_option {
     SD_RUN_PYTHON,
     SD_RUN_SYNC,
     SD_RUN_ALL,
+    SD_RUN_SOURCE,
+    SD_RUN_SHARE,
     SD_RUN_OPTIONS
 };
 

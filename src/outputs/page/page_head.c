@@ -146,7 +146,8 @@ static int add_time(struct sd_page_maker *m)
 
 static int add_origin(struct sd_page_maker *m)
 {
-    int rc = add_meta(m, "Python", "python");
+    bool has_version = sd_profile_meta(m->profile, "sample.python") != NULL;
+    int rc = add_meta(m, "Python", has_version ? "sample.python" : "python");
 
     if (rc == 0)
         rc = add_meta(m, "Sonde", "sonde.version");
@@ -154,7 +155,8 @@ static int add_origin(struct sd_page_maker *m)
         rc = add_meta(m, "collectors", "collectors");
     if (rc == 0)
         rc = add_time(m);
-    return rc < 0 || m->request->is_shared ? rc : add_meta(m, "host", "host");
+    return rc < 0 || m->request->privacy & SD_PAGE_SHARED ? rc
+                                                          : add_meta(m, "host", "host");
 }
 
 /* The command as captures have it: secrets are *** in it already. */
@@ -164,7 +166,7 @@ static int set_command(struct sd_page_maker *m)
 
     if (!command)
         command = sd_profile_meta(m->profile, "program");
-    m->page.command = m->request->is_shared ? NULL : command;
+    m->page.command = m->request->privacy & SD_PAGE_SHARED ? NULL : command;
     m->page.complaint = m->profile->complaint;
     return 0;
 }

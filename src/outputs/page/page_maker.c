@@ -7,6 +7,7 @@
 #include "analyse/stacks/time_stacks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "outputs/page/page_stats.h"
 #include "sonde.h"
 
 struct sd_made_view {
@@ -29,6 +30,10 @@ void sd_page_maker_release(struct sd_page_maker *m)
         sd_view_release(&v->view);
     for (size_t i = 0; i < SD_EVIDENCES; i++)
         sd_slices_release(&m->slices[i]);
+    if (m->has_costs)
+        sd_model_costs_release(&m->costs);
+    if (m->has_model)
+        sd_model_release(&m->model);
     sd_free(m->views);
     sd_free(m->lanes);
     sd_free(m->items);
@@ -127,6 +132,17 @@ static int add_stacks(struct sd_page_maker *m, enum sd_evidence e,
     return stacks.note ? sd_page_add_note(m, stacks.note) : 0;
 }
 
+bool sd_page_hide_drawings(struct sd_page_maker *m,
+                           bool (*hide)(struct sd_arena *a, struct sd_drawing *d))
+{
+    bool is_done = true;
+
+    for (struct sd_made_view *v = m->made; v; v = v->next)
+        for (size_t i = 0; i < v->view.n_drawings; i++)
+            is_done &= hide(&m->arena, &v->view.drawings[i]);
+    return is_done;
+}
+
 /* --- A capture */
 
 /* Samples know when they were taken.  A profile of several captures cannot be read
@@ -144,7 +160,7 @@ static int add_evidence(struct sd_page_maker *m, enum sd_evidence e, const char 
 
     if (has_slices(m, e, from)) {
         slices = &m->slices[e];
-        rc = sd_slices_load(slices, m->profile, from, NULL);
+        rc = sd_slices_load(slices, m->profile, from, m->request->filter);
     }
     return rc < 0 ? rc : add_stacks(m, e, slices);
 }
@@ -166,11 +182,15 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
     for (enum sd_evidence e = 0; e < SD_EVIDENCES && rc == 0; e++)
         if (sd_evidence_has_stacks(e) && sd_profile_has(p, e))
             rc = add_evidence(m, e, from);
+    if (rc == 0 && m->request->opens)
+        rc = sd_page_open_with(m);
     if (rc == 0)
         rc = sd_page_head_of(m);
     if (rc == 0)
         rc = sd_page_lanes_of(m);
-    return rc < 0 ? rc : sd_page_views_of(m);
+    if (rc == 0)
+        rc = sd_page_views_of(m);
+    return rc < 0 ? rc : sd_page_models_of(m);
 }
 
 int sd_page_put_profile(const struct sd_page_request *request,
@@ -178,12 +198,7 @@ int sd_page_put_profile(const struct sd_page_request *request,
                         struct sd_out *out)
 {
     struct sd_page_maker m;
-    int rc;
 
     sd_page_maker_init(&m, request);
-    rc = sd_page_of_profile(&m, p, from);
-    if (rc == 0)
-        rc = sd_page_write(sd_page_made(&m), out);
-    sd_page_maker_release(&m);
-    return rc;
+    return sd_page_finish(&m, sd_page_of_profile(&m, p, from), out);
 }

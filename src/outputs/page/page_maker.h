@@ -5,6 +5,7 @@
  * views of views.def that have something to show, curves above the time, and a head.
  *
  * Everything that it hands to the page lives as long as the maker. */
+#include "analyse/model/model_costs.h"
 #include "analyse/views.h"
 #include "formats/output.h"
 #include "profile/slices.h"
@@ -13,8 +14,11 @@
 /* What of it, and what is left out; all zero is everything. */
 struct sd_page_request {
     const char *name; /* of the file, for the title: its last part is shown */
-    bool has_no_source;
-    bool is_shared; /* to be shown to strangers: no source, host, folders, arguments */
+    unsigned privacy; /* enum sd_page_privacy */
+    const struct sd_filter *filter;      /* a profile was loaded with it, or NULL */
+    const struct sd_view_request *opens; /* what is selected at first, or NULL */
+    uint64_t recorded_ns; /* when the file was written (CLOCK_REALTIME), where it does
+                             not say itself when its run began */
 };
 
 struct sd_made_view;
@@ -35,6 +39,9 @@ struct sd_page_maker {
     struct sd_view_stacks *stacks;
     size_t n_stacks, cap_stacks;
     size_t n_source_bytes;
+    struct sd_model model; /* of a capture, where has_model */
+    struct sd_model_costs costs;
+    bool has_model, has_costs;
     enum sd_evidence evidence[SD_EVIDENCES]; /* of each block */
     struct sd_slices slices[SD_EVIDENCES];
 };
@@ -44,6 +51,18 @@ struct sd_page_maker {
 int sd_page_put_profile(const struct sd_page_request *request,
                         const struct sd_profile *p, const char *from,
                         struct sd_out *out);
+
+/* The same of functions and their callers alone, and of lines alone. */
+int sd_page_put_calls(const struct sd_page_request *request,
+                      const struct sd_call_stats *calls, struct sd_out *out);
+int sd_page_put_lines(const struct sd_page_request *request,
+                      const struct sd_line_stats *lines, struct sd_out *out);
+
+/* The same of a model; the request says which metric shares and bars are of, and what
+ * this machine can do. */
+int sd_page_put_model(const struct sd_page_request *request,
+                      const struct sd_model_costs *c,
+                      const struct sd_view_request *views, struct sd_out *out);
 
 /* --- For its own files */
 
@@ -68,6 +87,19 @@ int sd_page_head_of(struct sd_page_maker *m);
 int sd_page_lanes_of(struct sd_page_maker *m);
 int sd_page_views_of(struct sd_page_maker *m);
 
+/* Calls it with every drawing; false when one of them was. */
+bool sd_page_hide_drawings(struct sd_page_maker *m,
+                           bool (*hide)(struct sd_arena *a, struct sd_drawing *d));
+/* page_opens.c: what is selected at first, of a page that has its stacks.  SD_EUSAGE
+ * where it is not to be found. */
+int sd_page_open_with(struct sd_page_maker *m);
+/* page_models.c: the views of a model, which stays as long as the maker; and those of
+ * the one that the capture holds. */
+int sd_page_add_model(struct sd_page_maker *m, const struct sd_model_costs *c,
+                      const struct sd_view_request *views);
+int sd_page_models_of(struct sd_page_maker *m);
+/* Leaves host, folders and arguments out of all that was added. */
+int sd_page_hide(struct sd_page_maker *m);
 /* page_sources.c: the text of those files that may be shown, and of others why not. */
 int sd_page_add_source(struct sd_page_maker *m, struct sd_view_source *s);
 

@@ -19,7 +19,7 @@ enum { SOURCE_BYTES = 2 * 1000 * 1000 /* of all files together */ };
 /* The names of relative files begin where the program did. */
 static const char *path_of(struct sd_page_maker *m, const char *file)
 {
-    const char *folder = sd_profile_meta(m->profile, "cwd");
+    const char *folder = m->profile ? sd_profile_meta(m->profile, "cwd") : NULL;
 
     return *file == '/' ? file
            : folder     ? sd_arena_printf(&m->arena, "%s/%s", folder, file)
@@ -43,6 +43,17 @@ static bool is_python(const char *path, const struct sd_code_text *text)
         return true;
     return first.n > 2 && memcmp(first.p, "#!", 2) == 0 &&
            memmem(first.p, first.n, "python", strlen("python"));
+}
+
+static bool has_changed(const struct sd_page_maker *m, const char *path)
+{
+    struct stat st;
+
+    if (m->profile)
+        return sd_source_has_changed(m->profile, path);
+    return stat(path, &st) == 0 &&
+           (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec >
+               m->request->recorded_ns;
 }
 
 static int attach(struct sd_page_maker *m, const struct sd_code_text *text,
@@ -78,13 +89,13 @@ static int add_text(struct sd_page_maker *m, struct sd_source_file *f)
 
     if (!path)
         return sd_no_memory();
-    if (m->request->is_shared || m->request->has_no_source)
+    if (m->request->privacy)
         f->note = "source was left out of this page";
     else if (f->is_library)
         f->note = "source of libraries is not in pages";
     else if (*f->file == '<')
         f->note = "this was no file";
-    else if (sd_source_has_changed(m->profile, path))
+    else if (has_changed(m, path))
         f->note = "the file has changed since the run: figures and source may not "
                   "belong together";
     else

@@ -296,6 +296,7 @@ TEST(map_json_has_boxes_and_links_between_their_places)
 
 TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
 {
+    const char *modules[] = { "a" };
     struct sd_stacks_function functions[] = {
         { .name = "f", .file = "/x/app.py", .line = 3, .kind = SD_FLAME_OWN },
         { .name = "g", .kind = SD_FLAME_NATIVE }
@@ -317,6 +318,8 @@ TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
                             .shape = SD_SHAPE_STACKS,
                             .stacks = { .slice_ns = 2000000,
                                         .functions = functions,
+                                        .modules = modules,
+                                        .n_modules = 1,
                                         .n_functions = 2,
                                         .threads = threads,
                                         .n_threads = 1,
@@ -347,5 +350,42 @@ TEST(stacks_are_written_as_columns_that_name_each_other_by_place)
     CHECK(number(&w, "stacks.entries.slice.1") == 9);
     CHECK(number(&w, "stacks.entries.samples.1") == 5);
     CHECK(is_text(&w, "stacks.units.samples", "count"));
+    drop(&w);
+}
+
+TEST(source_json_has_the_lines_of_files_and_the_text_that_is_attached)
+{
+    struct sd_column columns[] = { { .name = "hits", .kind = SD_CELL_COUNT },
+                                   { .name = "peak", .kind = SD_CELL_BYTES } };
+    struct sd_cell cells[] = { { .kind = SD_CELL_COUNT, .number = 5 },
+                               { .kind = SD_CELL_NONE } };
+    uint32_t lines[] = { 7 };
+    struct sd_source_file files[] = {
+        { .file = "/x/a.py",
+          .short_file = "a.py",
+          .lines = lines,
+          .n_lines = 1,
+          .cells = cells,
+          .text = "x = 1\n",
+          .n_text = 6 },
+        { .file = "/x/b.py", .short_file = "b.py", .note = "it has changed" }
+    };
+    const struct sd_drawing d = { .name = "source",
+                                  .shape = SD_SHAPE_SOURCE,
+                                  .source = { .evidence = "lines",
+                                              .columns = columns,
+                                              .n_columns = 2,
+                                              .files = files,
+                                              .n_files = 2 } };
+    struct written w;
+
+    write(&w, &d);
+    CHECK(is_text(&w, "source.shape", "source") && is_null(&w, "source.note"));
+    CHECK(is_text(&w, "source.files.0.short", "a.py") &&
+          is_text(&w, "source.files.0.text", "x = 1\n"));
+    CHECK(number(&w, "source.files.0.lines.0.line") == 7 &&
+          number(&w, "source.files.0.lines.0.hits") == 5 &&
+          is_null(&w, "source.files.0.lines.0.peak"));
+    CHECK(is_text(&w, "source.files.1.note", "it has changed"));
     drop(&w);
 }

@@ -20,6 +20,8 @@ static void put_functions(struct sd_json *j, const struct sd_view_stacks *s)
         sd_json_key_string(j, "file", s->functions[i].file);
         sd_json_key_uint(j, "line", s->functions[i].line);
         sd_json_key_string(j, "kind", kind_word(s->functions[i].kind));
+        sd_json_key_bool(j, "library", s->functions[i].is_library);
+        sd_json_key_string(j, "module", s->modules[s->functions[i].module]);
         sd_json_end(j);
     }
     sd_json_end(j);

@@ -85,6 +85,8 @@ struct sd_page {         /* all of it is borrowed */
     size_t n_stacks;
     const struct sd_page_view *views;
     size_t n_views;
+    const char *opens; /* what is selected at first, as it would stand in its address
+                          behind the #: "section=train&mine=1"; NULL: nothing */
     const struct sd_view_table *hottest; /* shown where no script runs, or NULL */
 };
 

@@ -259,6 +259,7 @@ static int put_all(struct page_writer *w, struct sd_buf *to)
     sd_json_key_string(&p->j, "title", w->page->title);
     sd_json_key_string(&p->j, "program", w->page->program);
     sd_json_key_uint(&p->j, "durationNs", w->page->duration_ns);
+    sd_json_key_string(&p->j, "opens", w->page->opens);
     put_head(w);
     sd_json_key_array(&p->j, "findings");
     sd_json_end(&p->j);

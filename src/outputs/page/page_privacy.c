@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* page_privacy: leaves out of a page what strangers should not read: names of folders,
+ * hosts, and the arguments of commands.
+ *
+ * It looks at every text, whatever column it stands in: of whatever looks like a path
+ * the last part stays. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "outputs/page/page_maker.h"
+
+static bool is_path_end(char c)
+{
+    return c == 0 || strchr(" \t\n\"'<>|;,()[]{}", c) != NULL;
+}
+
+/* Of a word with a slash; but "1234/1240" is a thread. */
+static size_t path_length(const char *s)
+{
+    size_t n = 0;
+
+    while (!is_path_end(s[n]))
+        n++;
+    return memchr(s, '/', n) && strspn(s, "0123456789/") < n ? n : 0;
+}
+
+/* The same text without folders; itself where it names none. */
+static const char *hidden(struct sd_arena *a, const char *s)
+{
+    struct sd_buf to = { 0 };
+    const char *made;
+
+    if (!s || !strchr(s, '/'))
+        return s;
+    for (const char *at = s; *at;) {
+        size_t n = path_length(at), k = n;
+
+        while (k > 0 && at[k - 1] != '/')
+            k--;
+        if (n > 0 && k < n)
+            sd_buf_add(&to, at + k, n - k);
+        at += n;
+        for (; n == 0 && !is_path_end(*at); at++)
+            sd_buf_u8(&to, (uint8_t)*at);
+        for (; *at && is_path_end(*at); at++)
+            sd_buf_u8(&to, (uint8_t)*at);
+    }
+    made = to.bad ? NULL : sd_arena_string(a, sd_buf_string(&to), to.n);
+    sd_buf_release(&to);
+    return made;
+}
+
+/* Puts a text in the place of another; false: out of memory. */
+static bool hide(struct sd_arena *a, const char **text)
+{
+    const char *made = hidden(a, *text);
+
+    if (*text && !made)
+        return false;
+    *text = made;
+    return true;
+}
+
+static bool is_secret(const struct sd_column *c)
+{
+    return strcmp(c->name, "host") == 0 || strcmp(c->name, "command") == 0;
+}
+
+static bool hide_cell(struct sd_arena *a, const struct sd_column *column,
+                      struct sd_cell *cell)
+{
+    if (cell->kind != SD_CELL_TEXT)
+        return true;
+    if (is_secret(column))
+        *cell = (struct sd_cell){ 0 };
+    return cell->kind != SD_CELL_TEXT || hide(a, &cell->text);
+}
+
+static bool hide_table(struct sd_arena *a, const struct sd_view_table *t)
+{
+    bool is_done = true;
+
+    for (size_t i = 0; i < t->n_rows; i++)
+        for (size_t k = 0; k < t->n_columns; k++)
+            is_done &= hide_cell(a, &t->columns[k], sd_view_cell(t, i, k));
+    return is_done;
+}
+
+static bool hide_graph(struct sd_arena *a, struct sd_view_graph *g)
+{
+    bool is_done = true;
+
+    g->title = "";
+    for (size_t i = 0; i < g->n_nodes; i++)
+        is_done &= hide(a, &g->nodes[i].file) && hide(a, &g->nodes[i].name) &&
+                   hide(a, &g->nodes[i].function);
+    return is_done;
+}
+
+/* As the functions of stacks are called, so that the two still belong together. */
+static void hide_source(struct sd_view_source *s)
+{
+    for (size_t i = 0; i < s->n_files; i++)
+        s->files[i].file = s->files[i].short_file;
+}
+
+static bool hide_drawing(struct sd_arena *a, struct sd_drawing *d)
+{
+    bool is_done = true;
+
+    switch (d->shape) {
+    case SD_SHAPE_SERIES:
+        d->series.subtitle = NULL;
+        break;
+    case SD_SHAPE_GRAPH:
+        return hide_graph(a, &d->graph);
+    case SD_SHAPE_SOURCE:
+        hide_source(&d->source);
+        break;
+    case SD_SHAPE_GROWTH:
+        d->growth.title = NULL;
+        for (size_t i = 0; i < d->growth.n_panels; i++)
+            is_done &= hide(a, &d->growth.panels[i].title);
+        break;
+    case SD_SHAPE_BARS:
+        return hide(a, &d->bars.title) && hide(a, &d->bars.subtitle);
+    case SD_SHAPE_ROOFLINE:
+        return hide(a, &d->roofline.title) && hide(a, &d->roofline.subtitle);
+    case SD_SHAPE_MAP:
+        return hide(a, &d->map.title) && hide(a, &d->map.subtitle);
+    case SD_SHAPE_TABLE:
+    case SD_SHAPE_FLAME:
+    case SD_SHAPE_STACKS:
+    case SD_SHAPES:
+        break;
+    }
+    return is_done;
+}
+
+static bool hide_stacks(struct sd_arena *a, struct sd_view_stacks *s)
+{
+    bool is_done = true;
+
+    for (size_t i = 0; i < s->n_functions; i++)
+        s->functions[i].file = s->functions[i].short_file;
+    for (size_t i = 0; i < s->n_threads; i++)
+        is_done &=
+            hide(a, &s->threads[i].process_label) && hide(a, &s->threads[i].name);
+    return is_done;
+}
+
+static bool hide_view(struct sd_page_maker *m, const struct sd_page_view *v)
+{
+    bool is_done = !v->table || hide_table(&m->arena, v->table);
+
+    for (size_t i = 0; i < v->n_variants; i++)
+        is_done &= hide_table(&m->arena, v->variants[i].table);
+    return is_done;
+}
+
+int sd_page_hide(struct sd_page_maker *m)
+{
+    bool is_done = true;
+
+    m->page.command = NULL;
+    for (size_t i = 0; i < m->n_items; i++)
+        is_done &= hide(&m->arena, &m->items[i].value);
+    for (size_t i = 0; i < m->n_notes; i++)
+        is_done &= hide(&m->arena, &m->notes[i]);
+    for (size_t i = 0; i < m->n_stacks; i++)
+        is_done &= hide_stacks(&m->arena, &m->stacks[i]);
+    for (size_t i = 0; i < m->n_views; i++)
+        is_done &= hide_view(m, &m->views[i]);
+    is_done &= sd_page_hide_drawings(m, hide_drawing);
+    if (m->page.hottest)
+        is_done &= hide_table(&m->arena, m->page.hottest);
+    return is_done && hide(&m->arena, &m->page.complaint) ? 0 : sd_no_memory();
+}
