@@ -15,6 +15,7 @@ export interface Kept {
 export type Address = { view?: string; selection: Partial<Selection>; options: Partial<Options>; order?: Order };
 
 const BYS: readonly string[] = ['function', 'line', 'module'];
+const FLAGS = ['idle', 'gilOnly', 'mine', 'foldImports'] as const;
 const ORDERS: readonly string[] = ['left', 'time', 'inverted', 'sandwich'];
 
 function parts(hash: string): string[] {
@@ -46,7 +47,7 @@ export function readAddress(hash: string): Address {
   if (at.get('search')) found.selection.search = at.get('search')!;
   if (at.get('metric')) found.options.metric = at.get('metric')!;
   if (by && BYS.includes(by)) found.options.by = by as By;
-  for (const name of ['idle', 'gilOnly', 'mine'] as const) if (at.has(name)) found.options[name] = at.get(name) === '1';
+  for (const name of FLAGS) if (at.has(name)) found.options[name] = at.get(name) === '1';
   if (order && ORDERS.includes(order)) found.order = order as Order;
   return found;
 }
@@ -65,7 +66,7 @@ export function writtenAddress(kept: Kept, usual: Kept, token: string | null): s
   if (s.search !== '') at.set('search', s.search);
   if (o.metric !== usual.options.metric) at.set('metric', o.metric);
   if (o.by !== usual.options.by) at.set('by', o.by);
-  for (const name of ['idle', 'gilOnly', 'mine'] as const) if (o[name] !== usual.options[name]) at.set(name, o[name] ? '1' : '0');
+  for (const name of FLAGS) if (o[name] !== usual.options[name]) at.set(name, o[name] ? '1' : '0');
   if (kept.order !== usual.order) at.set('order', kept.order);
   return [token, at.toString()].filter((part) => part).join('&');
 }

@@ -193,7 +193,7 @@ function onAddress(): void {
 
 // Also reads the address behind #.
 export function load(payload: Payload): void {
-  const options: Options = { metric: payload.stacks[0]?.metric ?? '', by: 'function', idle: false, gilOnly: false, mine: false };
+  const options: Options = { metric: payload.stacks[0]?.metric ?? '', by: 'function', idle: false, gilOnly: false, mine: false, foldImports: false };
   usual = { view: payload.views[0]?.name ?? '', selection: WHOLE, options, order: 'left' };
   token = tokenOf(location.hash);
   now = {

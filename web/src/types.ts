@@ -194,5 +194,6 @@ export interface Options {
   idle: boolean;
   gilOnly: boolean;
   mine: boolean;
+  foldImports: boolean; // tables of functions: an import is one row, as in the text of `report`
 }
 export type Order = 'left' | 'time' | 'inverted' | 'sandwich';
