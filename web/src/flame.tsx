@@ -14,23 +14,29 @@ import { timeBoxes } from './flametime';
 import { boxOfKey, levelOfBox, nextMatch, placeAmongSiblings, shownRows, stepFrom, type Step } from './flamewalk';
 import { matcher, searchText } from './search';
 import { act, state, useStore } from './store';
-import { sumsOf, type Sums } from './sums';
-import type { Stacks, View } from './types';
+import { followed, sumsOf, type Sums } from './sums';
+import type { Selection, Stacks, View } from './types';
 
 // --- What is drawn
 
-function useSums(block: Stacks): Sums {
-  const selection = useStore((s) => s.selection), options = useStore((s) => s.options), { from, to, section, thread } = selection;
-  return useMemo(() => sumsOf(block, selection, options), [block, from, to, section, thread, options]);
+// Of the selection as far as the view follows it.
+function usePart(view: View): Selection {
+  const selection = useStore((s) => s.selection), { from, to, section, thread } = selection;
+  return useMemo(() => followed(view, selection), [view, from, to, section, thread]);
 }
 
-function useBoxes(sums: Sums): { nodes: Nodes; boxes: Boxes } {
-  const selection = useStore((s) => s.selection), mine = useStore((s) => s.options.mine), order = useStore((s) => s.order);
+function useSums(block: Stacks, part: Selection): Sums {
+  const options = useStore((s) => s.options);
+  return useMemo(() => sumsOf(block, part, options), [block, part, options]);
+}
+
+function useBoxes(sums: Sums, part: Selection): { nodes: Nodes; boxes: Boxes } {
+  const mine = useStore((s) => s.options.mine), order = useStore((s) => s.order);
   const focus = useStore((s) => s.focusFn), hidden = useStore((s) => s.hiddenFns);
   const foldsRecursion = useStore((s) => s.foldRecursion), sandwich = useStore((s) => s.sandwichFn);
   const nodes = useMemo(() => nodesOf(sums, { mine, focus, hidden, foldsRecursion }), [sums, mine, focus, hidden, foldsRecursion]);
   const middle = order === 'sandwich' ? sandwich : null;
-  const boxes = useMemo(() => (order === 'time' ? timeBoxes(sums, nodes, selection) : layout(nodes, order, middle)), [nodes, order, middle]);
+  const boxes = useMemo(() => (order === 'time' ? timeBoxes(sums, nodes, part) : layout(nodes, order, middle)), [nodes, order, middle]);
   return { nodes, boxes };
 }
 
@@ -184,7 +190,7 @@ export function Flame({ view }: { view: View }) {
   const payload = useStore((s) => s.payload), zoom = useStore((s) => s.zoom), palette = usePalette();
   const block = payload.stacks[view.stacks ?? 0]!;
   const names = useMemo(() => new FlameNames(block), [block]);
-  const sums = useSums(block), { nodes, boxes } = useBoxes(sums), matches = useMatches(names);
+  const part = usePart(view), sums = useSums(block, part), { nodes, boxes } = useBoxes(sums, part), matches = useMatches(names);
   const known = boxOfKey(boxes, zoom);
   const scene = { boxes, zoomed: known >= 0 ? known : boxes.root, names, matches, palette };
   return (
