@@ -73,10 +73,11 @@ function digits(value: number): string {
 }
 
 // Text of an <svg> of the page, on a ground of its own, as it is no longer on the page's.
-export function svgOfElement(element: SVGSVGElement | null, ground: string): string | null {
+export function svgOfElement(element: SVGSVGElement | null, ground: string, change: (copy: SVGSVGElement) => void = () => {}): string | null {
   if (!element) return null;
   const copy = element.cloneNode(true) as SVGSVGElement;
-  const box = element.viewBox.baseVal;
+  change(copy);
+  const box = copy.viewBox.baseVal;
   const back = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
   for (const [key, value] of Object.entries({ x: box.x, y: box.y, width: box.width, height: box.height, fill: ground }))
     back.setAttribute(key, String(value));
@@ -85,7 +86,7 @@ export function svgOfElement(element: SVGSVGElement | null, ground: string): str
   copy.setAttribute('width', String(box.width));
   copy.setAttribute('height', String(box.height));
   copy.setAttribute('font-family', FONT);
-  for (const name of ['tabindex', 'role', 'style', 'class', 'aria-label', 'aria-activedescendant'])
+  for (const name of ['tabindex', 'role', 'style', 'class', 'id', 'aria-label', 'aria-selected', 'aria-activedescendant', 'data-moves'])
     [copy, ...copy.querySelectorAll(`[${name}]`)].forEach(e => e.removeAttribute(name));
   return new XMLSerializer().serializeToString(copy);
 }
