@@ -3,7 +3,8 @@
 // (src/analyse/stacks/call_counts_columns.c), where calls were recorded over time.
 
 import { callersOf, NONE } from './calltree';
-import { column, pairLabel, pick, placeColumns, shares, sorted } from './columns';
+import { column, pairLabel, pick, placeColumns, shares } from './columns';
+import { sorted } from './order';
 import { treeRows } from './treerows';
 import type { TreeSums } from './treesums';
 import type { Stacks, TableColumn, TableData } from './types';
@@ -35,18 +36,18 @@ function functionColumns(sums: TreeSums, rows: Int32Array, own: Float64Array, to
   const hasCpu = metricAt(sums, 'cpu_time') >= 0;
   const nothing = new Float64Array(rows.length).fill(NaN);
   return [
-    column('calls', 'starts, and resumes of generators and coroutines', 'count', byCallee(calls)),
-    column('primitive', 'calls that were not made below the function itself', 'count', byCallee(calls, true)),
-    column('starts', 'calls that began the function', 'count', byCallee(self(sums, 'starts')), true),
-    column('self%', 'own as share of all time traced', 'percent', shares(own, rows, whole(own))),
-    column('cum%', 'total as share of all time traced', 'percent', shares(total, rows, whole(own))),
-    column('own', 'time in the function itself', 'ns', pick(own, rows)),
-    column('total', 'time in it and in what it called', 'ns', pick(total, rows)),
-    column('per_call', 'own by calls', 'ns', perCall(own, sums.calleeSum(calls, false), rows), true),
+    column('calls', 'starts, and resumes of generators and coroutines', 'count', () => byCallee(calls)),
+    column('primitive', 'calls that were not made below the function itself', 'count', () => byCallee(calls, true)),
+    column('starts', 'calls that began the function', 'count', () => byCallee(self(sums, 'starts')), true),
+    column('self%', 'own as share of all time traced', 'percent', () => shares(own, rows, whole(own))),
+    column('cum%', 'total as share of all time traced', 'percent', () => shares(total, rows, whole(own))),
+    column('own', 'time in the function itself', 'ns', () => pick(own, rows)),
+    column('total', 'time in it and in what it called', 'ns', () => pick(total, rows)),
+    column('per_call', 'own by calls', 'ns', () => perCall(own, sums.calleeSum(calls, false), rows), true),
     column('elapsed', 'total, and the time its coroutines were suspended', 'ns',
-      hasAwaited ? pick(total, rows).map((t, i) => t + awaited[i]!) : nothing, !hasAwaited),
-    column('own_cpu', 'CPU time in the function itself', 'ns', hasCpu ? byCallee(self(sums, 'cpu_time')) : nothing, !hasCpu),
-    column('tracing', 'cost of tracing that was subtracted from own', 'ns', byCallee(self(sums, 'tracing')), true),
+      () => (hasAwaited ? pick(total, rows).map((t, i) => t + awaited[i]!) : nothing), !hasAwaited),
+    column('own_cpu', 'CPU time in the function itself', 'ns', () => (hasCpu ? byCallee(self(sums, 'cpu_time')) : nothing), !hasCpu),
+    column('tracing', 'cost of tracing that was subtracted from own', 'ns', () => byCallee(self(sums, 'tracing')), true),
   ];
 }
 
@@ -73,11 +74,11 @@ export function callTree(sums: TreeSums, note: string | null): TableData {
   });
   const columns = [
     name!,
-    column('cum%', 'total as share of all time traced', 'percent', shares(total, rows, all)),
-    column('self%', 'own as share of all time traced', 'percent', shares(own, rows, all)),
-    column('total', 'time in it and in what it called', 'ns', pick(total, rows)),
-    column('own', 'time in the function itself', 'ns', pick(own, rows)),
-    column('calls', 'along this path', 'count', pick(self(sums, 'calls'), rows)),
+    column('cum%', 'total as share of all time traced', 'percent', () => shares(total, rows, all)),
+    column('self%', 'own as share of all time traced', 'percent', () => shares(own, rows, all)),
+    column('total', 'time in it and in what it called', 'ns', () => pick(total, rows)),
+    column('own', 'time in the function itself', 'ns', () => pick(own, rows)),
+    column('calls', 'along this path', 'count', () => pick(self(sums, 'calls'), rows)),
     ...place,
   ];
   return { columns, n: rows.length, parents, note };
@@ -92,12 +93,12 @@ export function callPairs(sums: TreeSums): TableData {
   const total = sums.pairSum(callers, sums.summedUp(time));
   const rows = sorted(sums.pairsIn(callers).filter((p) => callers.pairs.a[p] !== NONE), total);
   const columns = [
-    column('caller', 'the function that calls', 'text', Uint32Array.from(rows, (p) => pairLabel(tree, callers.pairs.a[p]!))),
-    column('callee', 'the function that is called', 'text', Uint32Array.from(rows, (p) => pairLabel(tree, callers.pairs.b[p]!))),
-    column('calls', 'of the one by the other', 'count', pick(sums.pairSum(callers, calls, false), rows)),
-    column('primitive', 'calls that were not made below such a call', 'count', pick(sums.pairSum(callers, calls), rows)),
-    column('own', 'time in the function called, of these calls', 'ns', pick(sums.pairSum(callers, time, false), rows)),
-    column('total', 'time in it and in what it called', 'ns', pick(total, rows)),
+    column('caller', 'the function that calls', 'text', () => Uint32Array.from(rows, (p) => pairLabel(tree, callers.pairs.a[p]!))),
+    column('callee', 'the function that is called', 'text', () => Uint32Array.from(rows, (p) => pairLabel(tree, callers.pairs.b[p]!))),
+    column('calls', 'of the one by the other', 'count', () => pick(sums.pairSum(callers, calls, false), rows)),
+    column('primitive', 'calls that were not made below such a call', 'count', () => pick(sums.pairSum(callers, calls), rows)),
+    column('own', 'time in the function called, of these calls', 'ns', () => pick(sums.pairSum(callers, time, false), rows)),
+    column('total', 'time in it and in what it called', 'ns', () => pick(total, rows)),
   ];
   return { columns, n: rows.length, parents: null, note: null };
 }

@@ -21,8 +21,10 @@ export function cellOf(strings: string[], text: string | null): number {
   return at + 1;
 }
 
-export function column(name: string, meaning: string, unit: Unit, cells: Numbers, isHidden = false): TableColumn {
-  return { name, meaning, unit, isHidden, cells };
+// Its cells are made when somebody looks at them: of most columns only a few rows are ever shown, of hidden ones none.
+export function column(name: string, meaning: string, unit: Unit, make: () => Numbers, isHidden = false): TableColumn {
+  let cells: Numbers | null = null;
+  return { name, meaning, unit, isHidden, get cells() { return (cells ??= make()); } };
 }
 
 // The amounts of these rows.
@@ -36,11 +38,6 @@ export function shares(amounts: ArrayLike<number>, rows: Int32Array, total: numb
   const cells = new Float64Array(rows.length);
   if (total > 0) for (let i = 0; i < cells.length; i++) cells[i] = (100 * amounts[rows[i]!]!) / total;
   return cells;
-}
-
-// By numbers, the largest first; equal ones stay.
-export function sorted(ids: Int32Array, first: Float64Array, second = first): Int32Array {
-  return ids.slice().sort((a, b) => first[b]! - first[a]! || second[b]! - second[a]!);
 }
 
 // --- Names of callees
@@ -93,11 +90,11 @@ export function pairLabel(tree: CallTree, callee: number): number {
 
 // Of callees: function, where, file, line.  By module traced calls say so; `where` and `line` say which line is meant.
 export function placeColumns(tree: CallTree, callees: Int32Array, says: { name: string; meaning: string; where: string; line: string }): TableColumn[] {
-  const l = labelsOf(tree);
+  const of = (part: 'name' | 'where' | 'file' | 'line') => (): Numbers => pick(labelsOf(tree)[part], callees);
   return [
-    column(says.name, says.meaning, 'text', pick(l.name, callees)),
-    column('where', says.where, 'text', pick(l.where, callees)),
-    column('file', 'as the interpreter names it', 'text', pick(l.file, callees), true),
-    column('line', says.line, 'count', pick(l.line, callees), true),
+    column(says.name, says.meaning, 'text', of('name')),
+    column('where', says.where, 'text', of('where')),
+    column('file', 'as the interpreter names it', 'text', of('file'), true),
+    column('line', says.line, 'count', of('line'), true),
   ];
 }

@@ -28,26 +28,20 @@ function shortOf(sums: TreeSums, file: number): number {
   return at < 0 || f.short[at] === 0 ? file : f.short[at]! - 1;
 }
 
-function columnsOf(sums: TreeSums, amounts: { self: Float64Array; cum: Float64Array }[], metric: number, total: number, rows: Int32Array): TableColumn[] {
+function columnsOf(sums: TreeSums, metric: number, total: number, rows: Int32Array): TableColumn[] {
   const { metrics, evidence } = sums.tree.block;
-  const none = new Float64Array(sums.tree.nCallees);
-  const { self, cum } = amounts[metric] ?? { self: none, cum: none };
   return [
-    column('self%', `share of ${evidence} taken in the line itself`, 'percent', shares(self, rows, total)),
-    column('cum%', `share of ${evidence} in it or in what it called`, 'percent', shares(cum, rows, total)),
+    column('self%', `share of ${evidence} taken in the line itself`, 'percent', () => shares(sums.calleeSelf(metric), rows, total)),
+    column('cum%', `share of ${evidence} in it or in what it called`, 'percent', () => shares(sums.calleeCum(metric), rows, total)),
     ...metrics.flatMap((m, k) => [
-      column(`self_${m.name}`, m.meaning, m.unit, pick(amounts[k]!.self, rows), true),
-      column(`cum_${m.name}`, m.meaning, m.unit, pick(amounts[k]!.cum, rows), true),
+      column(`self_${m.name}`, m.meaning, m.unit, () => pick(sums.calleeSelf(k), rows), true),
+      column(`cum_${m.name}`, m.meaning, m.unit, () => pick(sums.calleeCum(k), rows), true),
     ]),
   ];
 }
 
 // The files of `data`, or without it all that stacks name.
 export function sourceFiles(sums: TreeSums, metric: number, data: SourceData | null): SourceData {
-  const amounts = sums.tree.block.metrics.map((_, k) => ({
-    self: sums.calleeSum(sums.self(k), false),
-    cum: sums.calleeSum(sums.total(k), true),
-  }));
   const total = sums.all(metric);
   const byFile = linesByFile(sums);
   const files: Omit<File, 'lines' | 'columns'>[] =
@@ -55,7 +49,7 @@ export function sourceFiles(sums: TreeSums, metric: number, data: SourceData | n
   return {
     files: files.map(({ file, short, text, note }) => {
       const rows = byFile.get(file) ?? new Int32Array(0);
-      return { file, short, text, note, lines: pick(sums.tree.line, rows), columns: columnsOf(sums, amounts, metric, total, rows) };
+      return { file, short, text, note, lines: pick(sums.tree.line, rows), columns: columnsOf(sums, metric, total, rows) };
     }),
   };
 }

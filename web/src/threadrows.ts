@@ -3,7 +3,8 @@
 // (src/analyse/stacks/threads.c).
 
 import { hasCalls } from './callrows';
-import { cellOf, column, pick, sorted } from './columns';
+import { cellOf, column, pick } from './columns';
+import { sorted } from './order';
 import { chosenThreads, hasStates, placeTotals } from './sums';
 import { GIL, IDLE, PARTIAL, STOPPED, WAITS } from './types';
 import type { Selection, Stacks, TableColumn, TableData } from './types';
@@ -27,9 +28,9 @@ function nameColumns(block: Stacks, rows: Int32Array): TableColumn[] {
   const threads = Array.from(rows, (i) => block.threads[i]!);
   const cells = (texts: (string | null)[]): Uint32Array => Uint32Array.from(texts, (text) => cellOf(block.strings, text));
   return [
-    column('process', 'its number and name', 'text', cells(threads.map((t) => t.process))),
-    column('thread', 'its number', 'count', Float64Array.from(threads, (t) => t.tid ?? NaN)),
-    column('name', "the thread's", 'text', cells(threads.map((t) => (t.tid === null ? null : t.name)))),
+    column('process', 'its number and name', 'text', () => cells(threads.map((t) => t.process))),
+    column('thread', 'its number', 'count', () => Float64Array.from(threads, (t) => t.tid ?? NaN)),
+    column('name', "the thread's", 'text', () => cells(threads.map((t) => (t.tid === null ? null : t.name)))),
   ];
 }
 
@@ -38,27 +39,27 @@ function sampleColumns(block: Stacks, selection: Selection, rows: Int32Array): T
   const samples = of('samples');
   const [wall, cpu, partial, stopped] = [of('wall'), of('cpu'), of('samples', PARTIAL), of('samples', STOPPED)];
   return [
-    column('samples', 'how often it was looked at', 'count', samples),
-    column('wall', 'time its samples stand for', 'ns', wall),
-    column('cpu', 'CPU time it used meanwhile', 'ns', cpu),
-    column('cpu%', 'cpu as percent of wall', 'percent', percents(cpu, wall)),
-    column('idle%', 'samples in which it waited for something outside', 'percent', percents(of('samples', IDLE), samples)),
-    column('gil%', "samples in which it held the interpreter's lock", 'percent', percents(of('samples', GIL), samples)),
-    column('waits%', 'samples in which it waited for the lock', 'percent', percents(of('samples', WAITS), samples)),
-    column('partial', 'samples without their newest frames', 'count', partial, !partial.some((n) => n > 0)),
-    column('stopped', 'samples while the process was stopped', 'count', stopped, !stopped.some((n) => n > 0)),
+    column('samples', 'how often it was looked at', 'count', () => samples),
+    column('wall', 'time its samples stand for', 'ns', () => wall),
+    column('cpu', 'CPU time it used meanwhile', 'ns', () => cpu),
+    column('cpu%', 'cpu as percent of wall', 'percent', () => percents(cpu, wall)),
+    column('idle%', 'samples in which it waited for something outside', 'percent', () => percents(of('samples', IDLE), samples)),
+    column('gil%', "samples in which it held the interpreter's lock", 'percent', () => percents(of('samples', GIL), samples)),
+    column('waits%', 'samples in which it waited for the lock', 'percent', () => percents(of('samples', WAITS), samples)),
+    column('partial', 'samples without their newest frames', 'count', () => partial, !partial.some((n) => n > 0)),
+    column('stopped', 'samples while the process was stopped', 'count', () => stopped, !stopped.some((n) => n > 0)),
   ];
 }
 
 function otherColumns(block: Stacks, selection: Selection, rows: Int32Array): TableColumn[] {
   const of = (name: string): Float64Array => pick(sumOf(block, selection, name), rows);
-  if (!hasCalls(block)) return block.metrics.map((m) => column(m.name, m.meaning, m.unit, of(m.name)));
+  if (!hasCalls(block)) return block.metrics.map((m) => column(m.name, m.meaning, m.unit, () => of(m.name)));
   const hasCpu = block.metrics.some((m) => m.name === 'cpu_time');
   return [
-    column('calls', 'that were traced in it', 'count', of('calls')),
-    column('time', 'in traced functions', 'ns', of('time')),
-    column('cpu_time', 'CPU time in traced functions', 'ns', hasCpu ? of('cpu_time') : new Float64Array(rows.length).fill(NaN), !hasCpu),
-    column('tracing', 'cost of tracing that was subtracted', 'ns', of('tracing')),
+    column('calls', 'that were traced in it', 'count', () => of('calls')),
+    column('time', 'in traced functions', 'ns', () => of('time')),
+    column('cpu_time', 'CPU time in traced functions', 'ns', () => (hasCpu ? of('cpu_time') : new Float64Array(rows.length).fill(NaN)), !hasCpu),
+    column('tracing', 'cost of tracing that was subtracted', 'ns', () => of('tracing')),
   ];
 }
 

@@ -2,7 +2,7 @@
 // treerows: the rows of a tree of calls: children under their parent, the largest first.
 
 import { NONE } from './calltree';
-import { sorted } from './columns';
+import { sorted } from './order';
 import type { TreeSums } from './treesums';
 
 export interface TreeRows {

@@ -15,6 +15,8 @@ export class TreeSums {
   readonly callees: Int32Array; // theirs, in order of appearance
   private readonly selfs: Float64Array[] = [];
   private readonly totals: Float64Array[] = [];
+  private readonly calleeSelfs: Float64Array[] = [];
+  private readonly calleeCums: Float64Array[] = [];
 
   constructor(readonly tree: CallTree, readonly selection: Selection, options: Options) {
     this.isChosen = chosenPlaces(tree.block, selection, options);
@@ -80,6 +82,14 @@ export class TreeSums {
     const sums = new Float64Array(nCallees);
     for (let i = 0; i < n; i++) if (!isOutermostOnly || isOutermost[i]) sums[callee[i]!]! += amounts[i]!;
     return sums;
+  }
+
+  calleeSelf(metric: number): Float64Array {
+    return (this.calleeSelfs[metric] ??= this.calleeSum(this.self(metric), false));
+  }
+
+  calleeCum(metric: number): Float64Array {
+    return (this.calleeCums[metric] ??= this.calleeSum(this.total(metric), true));
   }
 
   // By pair: of one call inside itself only the outermost counts.
