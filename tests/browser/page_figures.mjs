@@ -2,7 +2,8 @@
 // page_figures.mjs PACKAGES SOURCES PAGE PARTS: what the tables of a page come to, without a browser.
 //
 // PACKAGES is node_modules with esbuild, which bundles the files of web/src that decode a page and sum selections.
-// PARTS is a file of JSON: a list of { selection, options, tables }.  Prints { block, views, tables: [{ name: rows }] },
+// PARTS is a file of JSON: a list of { selection, options, tables, calls }; with `calls` tables of traced calls
+// are summed too, which a page without a timeline of calls brings along.  Prints { block, views, tables: [{ name: rows }] },
 // where a row has its cells by column, as `report --json` has them.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,8 +18,15 @@ const { base64, decode, decompressed, tableOf } = await import('data:text/javasc
 const [, data] = /<script type="application\/x-sonde" id="data">([^<]*)<\/script>/.exec(readFileSync(page, 'utf8'));
 const payload = decode(await decompressed(base64(data)));
 
-function rowsOf(name, selection, options) {
-  const view = payload.views.find((v) => v.name === name);
+const MAKES = { functions: 'functions', calls: 'tree', callers: 'callers', callees: 'callees', threads: 'threads' };
+
+function viewOf(name, ofCalls) {
+  if (!ofCalls) return payload.views.find((v) => v.name === name);
+  return { name, follows: ['thread'], make: MAKES[name], stacks: payload.stacks.findIndex((b) => b.evidence === 'calls') };
+}
+
+function rowsOf(name, { selection, options, calls }) {
+  const view = viewOf(name, calls);
   if (!view) return [];
   const table = tableOf(view, payload, selection, options);
   const cell = (c, i) => (c.unit === 'text' ? (c.cells[i] ? payload.strings[c.cells[i] - 1] : null) : Number.isNaN(c.cells[i]) ? null : c.cells[i]);
@@ -32,5 +40,5 @@ const { sliceNs, threads, metrics } = payload.stacks[0];
 process.stdout.write(JSON.stringify({
   block: { sliceNs, threads, metrics: metrics.map((m) => m.name), durationNs: payload.durationNs, sections: payload.sections },
   views: payload.views.map((v) => v.name),
-  tables: wanted.map(({ selection, options, tables }) => Object.fromEntries(tables.map((name) => [name, rowsOf(name, selection, options)]))),
+  tables: wanted.map((part) => Object.fromEntries(part.tables.map((name) => [name, rowsOf(name, part)]))),
 }));

@@ -94,7 +94,7 @@ def words_of(part):
 
 
 def reported(folder, part):
-    result = sonde("report", "x.sonde", "--json", "--table", ",".join(TABLES), *words_of(part), cwd=folder)
+    result = sonde("report", "x.sonde", "--json", "--table", ",".join(part["tables"]), *words_of(part), cwd=folder)
     equal(result.status, 0, "status of %s (%s)" % (words_of(part), result.err))
     return json.loads(result.out)
 
@@ -118,30 +118,44 @@ def same(mine, theirs, what):
     equal(sorted((row(r, columns) for r in with_paths(mine)), key=repr), sorted((row(r, columns) for r in theirs), key=repr), what)
 
 
-def compare(folder, seed):
-    page = page_of(folder, "x.sonde")
-    block, drawn = figures(page, [])["block"], random.Random(seed)
-    parts = [drawn_part(drawn, block) for _ in range(N_PARTS)]
+def name_in_report(part, table):
+    by = part["options"]["by"] if table == "functions" else None
+    return {"module": "modules", "line": "lines"}.get(by, table)
+
+
+def compare(folder, parts, at_least):
     n_rows = 0
-    for part, made in zip(parts, figures(page, parts)["tables"]):
+    for part, made in zip(parts, figures(page_of(folder, "x.sonde"), parts)["tables"]):
         theirs = reported(folder, part)
-        for name in TABLES:
-            if part["options"]["by"] == "line" and name == "functions":
-                name_there = "lines"
-            else:
-                name_there = "modules" if part["options"]["by"] == "module" and name == "functions" else name
-            rows = theirs.get(name_there) or []
+        for name in part["tables"]:
+            rows = theirs.get(name_in_report(part, name)) or []
             same(made[name], with_paths(rows), "%s of %s" % (name, words_of(part)))
             n_rows += len(rows)
-    assert n_rows > 200, n_rows
+    assert n_rows > at_least, n_rows
+
+
+def recorded(folder, *words):
+    write(folder, "program.py", PROGRAM)
+    result = sonde("run", "-q", "--python", PYTHON, "-o", "x.sonde", *words, "program.py", cwd=folder)
+    equal(result.status, 0, result.err)
+    return figures(page_of(folder, "x.sonde"), [])["block"]
 
 
 def test_any_part_of_a_run_has_the_figures_of_its_report(folder):
     need_bundler()
-    write(folder, "program.py", PROGRAM)
-    result = sonde("run", "-q", "--sample-rate", "1000", "--python", PYTHON, "-o", "x.sonde", "program.py", cwd=folder)
-    equal(result.status, 0, result.err)
-    compare(folder, 5)
+    block, drawn = recorded(folder, "--sample-rate", "1000"), random.Random(5)
+    compare(folder, [drawn_part(drawn, block) for _ in range(N_PARTS)], 200)
+
+
+def test_traced_calls_are_summed_as_in_their_report(folder):
+    need_bundler()
+    block, drawn = recorded(folder, "--with", "calls"), random.Random(6)
+    tracks = [None] + [t["track"] for t in block["threads"]]
+    usual = {"metric": "time", "idle": False, "gilOnly": False, "foldImports": False}
+    parts = [{"calls": True, "tables": [t for t in TABLES if t != "lines"],
+              "selection": {"from": None, "to": None, "section": None, "search": "", "thread": drawn.choice(tracks)},
+              "options": dict(usual, by=by, mine=mine)} for by in ("function", "module") for mine in (False, True) for _ in range(3)]
+    compare(folder, parts, 200)
 
 
 run_tests(globals())
