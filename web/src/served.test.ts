@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import { Refused, serve } from './served';
 import type { Payload } from './types';
+
+async function packed(json: string): Promise<ArrayBuffer> {
+  const text = new TextEncoder().encode(json);
+  const bytes = new Uint8Array(Math.ceil((4 + text.length) / 8) * 8);
+  new DataView(bytes.buffer).setUint32(0, text.length, true);
+  bytes.set(text, 4);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
+}
 
 // A server of payloads: each question for the state is answered by the next of the list.
 function answering(numbers: number[], asked: string[], token = 'secret'): void {
@@ -17,10 +24,7 @@ function answering(numbers: number[], asked: string[], token = 'secret'): void {
       number = left.shift()!;
       return new Response(JSON.stringify({ number, reading: false, growing: true, failure: null }));
     }
-    const json = Buffer.from(JSON.stringify({ version: 1, title: String(number), stacks: [], strings: [], sections: [] }));
-    const head = Buffer.alloc(4);
-    head.writeUInt32LE(json.length);
-    return new Response(gzipSync(Buffer.concat([head, json, Buffer.alloc(8)])));
+    return new Response(await packed(JSON.stringify({ version: 1, title: String(number), stacks: [], strings: [], sections: [] })));
   }) as typeof fetch;
 }
 
