@@ -7,6 +7,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { takesLetters, useOffer, usePalette, useSize } from './drawing';
 import { FlameBar, FlameLegend } from './flamebar';
 import { boxAtPoint, paint, ROW, spotOf, svgOfFlame, type Scene } from './flamecanvas';
+import { countsOf, type Counts } from './flamecounts';
 import { layout, type Boxes } from './flamelayout';
 import { detailOf, FlameNames, sentenceOf } from './flamenames';
 import { nodesOf, type Nodes } from './flamenodes';
@@ -95,9 +96,9 @@ function openSandwich(subject: number): void {
 
 const ID = 'flame-current';
 
-interface GraphProps { scene: Omit<Scene, 'width'>; sums: Sums; title: string }
+interface GraphProps { scene: Omit<Scene, 'width'>; sums: Sums; counts: Counts | null; title: string }
 
-function FlameTree({ scene: drawn, sums, title }: GraphProps) {
+function FlameTree({ scene: drawn, sums, counts, title }: GraphProps) {
   const { boxes, zoomed, names } = drawn;
   const window = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), hovered = useRef(-1), hasFocus = useRef(false);
   const { width, height } = useSize(window), scene = { ...drawn, width };
@@ -110,7 +111,7 @@ function FlameTree({ scene: drawn, sums, title }: GraphProps) {
     if (canvas.current && window.current) paint(scene, { canvas: canvas.current, height, scroll: window.current.scrollTop, hovered: hovered.current });
   };
   useLayoutEffect(draw);
-  const tell = (b: number) => act.detail(b < 0 ? null : detailOf(boxes, b, zoomed, names, sums));
+  const tell = (b: number) => act.detail(b < 0 ? null : detailOf(boxes, b, zoomed, names, sums, counts));
   const go = (b: number) => {
     setCurrent(b);
     tell(b);
@@ -159,7 +160,7 @@ function FlameTree({ scene: drawn, sums, title }: GraphProps) {
       onFocus={() => focus(true)} onBlur={() => focus(false)} onPointerMove={(e) => hover(under(e))} onPointerLeave={() => hover(-1)} onClick={click}>
       <div class="flame-space" role="none" style={{ height: `${(rows.to - rows.from) * ROW}px` }}>
         <canvas class="flame-canvas" ref={canvas} aria-hidden="true" style={{ height: `${height}px` }} />
-        <div id={ID} class={`flame-current${seen ? '' : ' is-unseen'}`} role="treeitem" aria-label={sentenceOf(boxes, current, names, sums)} aria-selected="true"
+        <div id={ID} class={`flame-current${seen ? '' : ' is-unseen'}`} role="treeitem" aria-label={sentenceOf(boxes, current, names, sums, counts)} aria-selected="true"
           aria-level={levelOfBox(boxes, current)} aria-posinset={place.at} aria-setsize={place.of} aria-expanded={boxes.count[current]! > 0 ? true : undefined}
           style={{ left: `${spot.x}px`, top: `${Math.max(0, spot.row) * ROW}px`, width: `${Math.max(spot.w, 3)}px`, height: `${ROW - 1}px` }} />
       </div>
@@ -191,12 +192,14 @@ export function Flame({ view }: { view: View }) {
   const block = payload.stacks[view.stacks ?? 0]!;
   const names = useMemo(() => new FlameNames(block), [block]);
   const part = usePart(view), sums = useSums(block, part), { nodes, boxes } = useBoxes(sums, part), matches = useMatches(names);
+  const options = useStore((s) => s.options), order = useStore((s) => s.order);
+  const counts = useMemo(() => countsOf(sums, part, options, order, nodes, boxes), [sums, nodes, boxes]);
   const known = boxOfKey(boxes, zoom);
   const scene = { boxes, zoomed: known >= 0 ? known : boxes.root, names, matches, palette };
   return (
     <div class="flame">
       <FlameBar names={names} nodes={nodes} />
-      <FlameTree scene={scene} sums={sums} title={`${payload.title}: ${view.title}`} />
+      <FlameTree scene={scene} sums={sums} counts={counts} title={`${payload.title}: ${view.title}`} />
       {boxes.total[boxes.root]! > 0 ? <FlameLegend boxes={boxes} names={names} palette={palette} /> : <p class="empty">Nothing of this selection has a stack.</p>}
     </div>
   );

@@ -20,7 +20,7 @@
 // are made of subjects on the way from the root: the same box has the same key after another selection, another start of the page and in
 // the address.
 import type { Order } from './types';
-import { Pairs, summed, type Nodes, type Tree } from './flamenodes';
+import { ownAmounts, Pairs, summed, type Nodes, type Tree } from './flamenodes';
 
 export interface Boxes {
   n: number;
@@ -37,6 +37,7 @@ export interface Boxes {
   firstCaller: number; // of the root of a sandwich, or -1
   callers: number; // how many
   rows: Int32Array; // where each row begins, and the end
+  node: Int32Array | null; // of the tree of calls; null where boxes are not its nodes
 }
 
 const MOST_BOXES = 60_000; // of inverted orders, which can be much larger than the tree they come from
@@ -104,7 +105,7 @@ function emptyBoxes(n: number, nRows: number): Boxes {
   const ints = () => new Int32Array(n);
   return { n, root: 0, subject: ints(), parent: ints().fill(-1), row: ints(), from: new Float64Array(n), total: new Float64Array(n),
     self: new Float64Array(n), key: new Uint32Array(n), first: ints().fill(-1), count: ints(), firstCaller: -1, callers: 0,
-    rows: new Int32Array(nRows + 1) };
+    rows: new Int32Array(nRows + 1), node: null };
 }
 
 // Puts the levels of a tree into boxes, level `from` and on; `placeOf` says where a place of the order comes to stand.
@@ -153,8 +154,7 @@ function mixKey(key: number, by: number): number {
 
 const identity = (i: number) => i;
 
-export function boxesOfTree(tree: Tree, idle: number, by: 'width' | 'time'): Boxes {
-  const laid = lay(tree, by === 'width');
+export function boxesOfTree(tree: Tree, idle: number, by: 'width' | 'time', laid: Laid = lay(tree, by === 'width')): Boxes {
   const boxes = emptyBoxes(laid.order.length, laid.levels.length - 1);
   fill(boxes, tree, laid, 0, identity, identity);
   boxes.rows.set(laid.levels);
@@ -162,6 +162,11 @@ export function boxesOfTree(tree: Tree, idle: number, by: 'width' | 'time'): Box
   setKeys(boxes, 0, boxes.n, 1);
   if (by === 'time') setRepeatedKeys(boxes);
   return boxes;
+}
+
+function leftHeavyBoxes(nodes: Nodes): Boxes {
+  const laid = lay(nodes, true);
+  return { ...boxesOfTree(nodes, nodes.subjects.idle, 'width', laid), node: laid.order };
 }
 
 // --- Callers
@@ -213,17 +218,8 @@ class CallerTree {
   }
 }
 
-// Self amounts of nodes, what they waited included.
-function ownAmounts(nodes: Nodes): { ends: Int32Array; amounts: Float64Array } {
-  const own = new Float64Array(nodes.n);
-  for (let i = 0; i < nodes.n; i++) own[nodes.subject[i] === nodes.subjects.idle ? nodes.parent[i]! : i]! += nodes.self[i]!;
-  const ends: number[] = [];
-  for (let i = 0; i < nodes.n; i++) if (own[i]! > 0) ends.push(i);
-  return { ends: Int32Array.from(ends), amounts: Float64Array.from(ends, i => own[i]!) };
-}
-
 function invertedBoxes(nodes: Nodes): Boxes {
-  const { ends, amounts } = ownAmounts(nodes);
+  const own = ownAmounts(nodes), ends = Int32Array.from(own.keys()).filter((i) => own[i]! > 0), amounts = Float64Array.from(ends, (i) => own[i]!);
   const boxes = boxesOfTree(new CallerTree(nodes, nodes.subjects.whole).make(ends, amounts), nodes.subjects.idle, 'width');
   for (let b = 1; b < boxes.n; b++) boxes.self[b] = boxes.row[b] === 1 ? boxes.total[b]! : 0;
   return boxes;
@@ -296,18 +292,20 @@ function finishSandwich(boxes: Boxes, idle: number): void {
 // The function that a sandwich begins with: where most was spent itself.
 export function hottestSubject(nodes: Nodes): number | null {
   const own = new Float64Array(nodes.subjects.whole);
-  for (let i = 1; i < nodes.n; i++) {
-    const at = nodes.subject[i] === nodes.subjects.idle ? nodes.parent[i]! : i;
-    if (nodes.subject[at]! < nodes.subjects.whole) own[nodes.subject[at]!]! += nodes.self[i]!;
-  }
+  ownAmounts(nodes).forEach((amount, i) => {
+    if (nodes.subject[i]! < own.length) own[nodes.subject[i]!]! += amount;
+  });
   let best = -1;
   for (let s = 0; s < own.length; s++) if (own[s]! > 0 && (best < 0 || own[s]! > own[best]!)) best = s;
   return best < 0 ? null : best;
 }
 
+// The function in the middle of a sandwich.
+export const middleOf = (boxes: Boxes) => boxes.subject[boxes.root]!;
+
 // Boxes of any order but time order, which needs more than nodes (flametime.ts).
 export function layout(nodes: Nodes, order: Exclude<Order, 'time'>, sandwich: number | null): Boxes {
   if (order === 'inverted') return invertedBoxes(nodes);
   const middle = order === 'sandwich' ? sandwich ?? hottestSubject(nodes) : null;
-  return middle === null ? boxesOfTree(nodes, nodes.subjects.idle, 'width') : sandwichBoxes(nodes, middle);
+  return middle === null ? leftHeavyBoxes(nodes) : sandwichBoxes(nodes, middle);
 }

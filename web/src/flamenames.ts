@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // flamenames: what the boxes of the flame graph are called, and what is said of them.
 import { IDLE_KIND, shadeOf, THREAD_KIND, WHOLE_KIND } from './colors';
+import type { Counts } from './flamecounts';
 import type { Boxes } from './flamelayout';
 import { subjectsOf, type Subjects } from './flamenodes';
 import { OWN, type Stacks } from './types';
 import type { Detail } from './store';
 import type { Sums } from './sums';
-import { amount, percent, shown } from './text';
+import { amount, count, percent, shown } from './text';
 
 export interface Named {
   name: string; // as shown
@@ -55,21 +56,26 @@ export function labelOf(n: Named): string {
 // "30 samples", "1.2 s"
 export function amountText(value: number, sums: Sums): string {
   const text = amount(value, sums.unit);
-  return sums.unit === 'count' ? `${text} ${shown(sums.block.metrics[sums.metric]!.name)}` : text;
+  return sums.unit === 'count' ? `${text} ${metricName(sums)}` : text;
 }
+const metricName = (sums: Sums) => shown(sums.block.metrics[sums.metric]!.name);
 const share = (part: number, of: number) => `${percent(of > 0 ? (100 * part) / of : 0)} %`;
 
-// "f (app.py:10), 30 samples, 12.00 %, self 10 samples": the name of a box for those who do not see it.
-export function sentenceOf(boxes: Boxes, b: number, names: FlameNames, sums: Sums): string {
-  const total = boxes.total[b]!, own = boxes.self[b]!;
-  return `${labelOf(names.of(boxes.subject[b]!))}, ${amountText(total, sums)}, ${share(total, sums.total)}, self ${amountText(own, sums)}`;
+// "f (app.py:10), 30 samples, 12.00 %, self 10 samples, wall 1.2 s": the name of a box for those who do not see it.
+export function sentenceOf(boxes: Boxes, b: number, names: FlameNames, sums: Sums, counts: Counts | null): string {
+  const total = boxes.total[b]!, label = labelOf(names.of(boxes.subject[b]!)), part = share(total, sums.total);
+  if (!counts) return `${label}, ${amountText(total, sums)}, ${part}, self ${amountText(boxes.self[b]!, sums)}`;
+  const seen = (n: number) => `${count(n)} ${counts.name}`;
+  return `${label}, ${seen(counts.total(b))}, ${part}, self ${seen(counts.self(b))}, ${metricName(sums)} ${amount(total, sums.unit)}`;
 }
 
 // Shares are of the whole run and of what is shown now: the zoomed box, or what is selected.  Between them stands that of
 // the selection, which the tables have, where it is neither.
-export function detailOf(boxes: Boxes, b: number, zoomed: number, names: FlameNames, sums: Sums): Detail {
+export function detailOf(boxes: Boxes, b: number, zoomed: number, names: FlameNames, sums: Sums, counts: Counts | null): Detail {
   const n = names.of(boxes.subject[b]!), total = boxes.total[b]!, view = boxes.total[zoomed]!;
-  const rows: [string, string][] = [['total', amountText(total, sums)], ['share of whole', share(total, sums.whole)]];
+  const rows: [string, string][] = [['total', amountText(total, sums)]];
+  if (counts) rows.push([counts.name, count(counts.total(b))]);
+  rows.push(['share of whole', share(total, sums.whole)]);
   if (sums.total !== sums.whole && sums.total !== view) rows.push(['share of selection', share(total, sums.total)]);
   rows.push(['share of view', share(total, view)], ['self', `${amountText(boxes.self[b]!, sums)}, ${share(boxes.self[b]!, sums.total)}`]);
   return { name: n.raw, file: n.file, line: n.line, rows };

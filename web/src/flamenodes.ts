@@ -184,3 +184,17 @@ class NodeMaker {
 export function nodesOf(sums: Amounts, choice: Choice): Nodes {
   return new NodeMaker(sums, choice).make();
 }
+
+// What each node did itself, what it waited included.
+export function ownAmounts(nodes: Nodes): Float64Array {
+  const own = new Float64Array(nodes.n);
+  for (let i = 0; i < nodes.n; i++) own[nodes.subject[i] === nodes.subjects.idle ? nodes.parent[i]! : i]! += nodes.self[i]!;
+  return own;
+}
+
+// The same nodes with amounts of another metric.
+export function weighedBy(nodes: Nodes, values: Float64Array): Nodes {
+  const self = new Float64Array(nodes.n);
+  for (let place = 0; place < values.length; place++) if (nodes.leaf[place]! >= 0) self[nodes.leaf[place]!]! += values[place]!;
+  return { ...nodes, ...summed(nodes.n, nodes.parent, nodes.subject, self) };
+}
