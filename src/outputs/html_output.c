@@ -29,8 +29,8 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
                                              .recorded_ns = modified_ns(job->from) };
 
     if (job->profile)
-        return sd_page_put_profile(&request, job->profile, sd_input_path(job->from),
-                                   out);
+        return sd_page_put_profile(&request, job->profile,
+                                   (char *[]){ (char *)job->from }, 1, out);
     return job->calls ? sd_page_put_calls(&request, job->calls, out)
                       : sd_page_put_lines(&request, job->lines, out);
 }

@@ -29,12 +29,11 @@ int sd_page_file_input(const struct sd_page_file *f, const struct sd_input **out
 
 static int put_captures(const struct sd_page_file *f, struct sd_out *out)
 {
-    const char *from = f->n_files == 1 ? sd_input_path(f->files[0]) : NULL;
     struct sd_profile *p = NULL;
     int rc = sd_load(f->command, f->n_files, (char **)f->files, f->page.filter, &p);
 
     if (rc == 0)
-        rc = sd_page_put_profile(&f->page, p, from, out);
+        rc = sd_page_put_profile(&f->page, p, f->files, f->n_files, out);
     sd_profile_free(p);
     return rc;
 }

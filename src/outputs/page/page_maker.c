@@ -7,6 +7,7 @@
 #include "analyse/stacks/time_stacks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "outputs/captures.h"
 #include "outputs/page/page_stats.h"
 #include "sonde.h"
 
@@ -145,24 +146,28 @@ bool sd_page_hide_drawings(struct sd_page_maker *m,
 
 /* --- A capture */
 
-/* Samples know when they were taken.  A profile of several captures cannot be read
- * again as one file, so it has no slices. */
-static bool has_slices(const struct sd_page_maker *m, enum sd_evidence e,
-                       const char *from)
-{
-    return e == SD_SAMPLES && from && m->profile->n_captures == 1;
-}
-
-static int add_evidence(struct sd_page_maker *m, enum sd_evidence e, const char *from)
+/* Samples know when they were taken. */
+static int add_evidence(struct sd_page_maker *m, enum sd_evidence e, char *const *files,
+                        size_t n_files)
 {
     struct sd_slices *slices = NULL;
     int rc = 0;
 
-    if (has_slices(m, e, from)) {
+    if (e == SD_SAMPLES && n_files > 0) {
+        rc = sd_captures_slices(m->profile, files, n_files, m->request->filter,
+                                &m->slices[e]);
         slices = &m->slices[e];
-        rc = sd_slices_load(slices, m->profile, from, m->request->filter);
     }
     return rc < 0 ? rc : add_stacks(m, e, slices);
+}
+
+static int find(struct sd_page_maker *m)
+{
+    static const struct sd_view_request all;
+    int rc = sd_findings_make(m->profile, &all, &m->arena, &m->findings);
+
+    m->page.findings = &m->findings;
+    return rc == SD_EUSAGE ? 0 : rc;
 }
 
 static uint64_t duration_of(const struct sd_profile *p)
@@ -173,7 +178,7 @@ static uint64_t duration_of(const struct sd_profile *p)
 }
 
 int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
-                       const char *from)
+                       char *const *files, size_t n_files)
 {
     int rc = 0;
 
@@ -181,11 +186,13 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
     m->page.duration_ns = duration_of(p);
     for (enum sd_evidence e = 0; e < SD_EVIDENCES && rc == 0; e++)
         if (sd_evidence_has_stacks(e) && sd_profile_has(p, e))
-            rc = add_evidence(m, e, from);
+            rc = add_evidence(m, e, files, n_files);
     if (rc == 0 && m->request->opens)
         rc = sd_page_open_with(m);
     if (rc == 0)
         rc = sd_page_head_of(m);
+    if (rc == 0)
+        rc = find(m);
     if (rc == 0)
         rc = sd_page_lanes_of(m);
     if (rc == 0)
@@ -194,11 +201,11 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
 }
 
 int sd_page_put_profile(const struct sd_page_request *request,
-                        const struct sd_profile *p, const char *from,
+                        const struct sd_profile *p, char *const *files, size_t n_files,
                         struct sd_out *out)
 {
     struct sd_page_maker m;
 
     sd_page_maker_init(&m, request);
-    return sd_page_finish(&m, sd_page_of_profile(&m, p, from), out);
+    return sd_page_finish(&m, sd_page_of_profile(&m, p, files, n_files), out);
 }

@@ -44,12 +44,12 @@ struct sd_page_maker {
     bool has_model, has_costs;
     enum sd_evidence evidence[SD_EVIDENCES]; /* of each block */
     struct sd_slices slices[SD_EVIDENCES];
+    struct sd_profile_findings findings;
 };
 
-/* Writes the page of a capture, or of several in one profile; `from` is the path it can
- * be opened by again, or NULL. */
+/* Writes the page of the captures in these files, which are one profile. */
 int sd_page_put_profile(const struct sd_page_request *request,
-                        const struct sd_profile *p, const char *from,
+                        const struct sd_profile *p, char *const *files, size_t n_files,
                         struct sd_out *out);
 
 /* The same of functions and their callers alone, and of lines alone. */
@@ -79,9 +79,9 @@ int sd_page_add_note(struct sd_page_maker *m, const char *text);
 /* Copies both. */
 int sd_page_add_item(struct sd_page_maker *m, const char *label, const char *value);
 
-/* All of a capture, or of several in one profile.  `from` can be opened again. */
+/* All of the captures in these files, which are one profile. */
 int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
-                       const char *from);
+                       char *const *files, size_t n_files);
 /* Its parts: page_head.c, page_lanes.c, page_views.c. */
 int sd_page_head_of(struct sd_page_maker *m);
 int sd_page_lanes_of(struct sd_page_maker *m);

@@ -206,7 +206,7 @@ static int add(struct sd_page_maker *m, const struct sd_view_about *a)
 {
     int rc = 0;
 
-    if (!a->of_profile || a->shape == SD_SHAPE_STACKS)
+    if (!a->of_profile || a->shape == SD_SHAPE_STACKS || a->flags & SD_VIEW_APART)
         return 0;
     if (a->shape == SD_SHAPE_SOURCE)
         return add_source(m, a);

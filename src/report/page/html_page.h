@@ -12,7 +12,7 @@
  * A page is never larger than SD_PAGE_BYTES.  One that would be goes without what is
  * narrower than a pixel of a wide screen: such stacks are shown as "(pruned)", and sums
  * stay exact.  The same input gives the same bytes. */
-#include "analyse/view.h"
+#include "analyse/findings/findings.h"
 #include "base/buf.h"
 #include "base/out.h"
 
@@ -77,6 +77,7 @@ struct sd_page {         /* all of it is borrowed */
     size_t n_items;
     const char *const *notes;
     size_t n_notes;
+    const struct sd_profile_findings *findings; /* or NULL */
     const struct sd_page_lane *lanes;
     size_t n_lanes;
     const struct sd_band *bands; /* names are paths */

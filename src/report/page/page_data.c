@@ -43,6 +43,69 @@ static void put_head(struct page_writer *w)
     sd_json_end(j);
 }
 
+/* --- Findings */
+
+static double number_of(const struct sd_cell *c)
+{
+    return c->kind == SD_CELL_PERCENT || c->kind == SD_CELL_REAL ? c->real
+                                                                 : (double)c->number;
+}
+
+static void key_text(struct sd_json *j, const char *key, const char *text)
+{
+    if (text)
+        sd_json_key_string(j, key, text);
+}
+
+static void put_selection(struct sd_json *j, const struct sd_finding_selection *s)
+{
+    sd_json_key(j, "selection");
+    if (!s->to_ns && !s->section && !s->thread && !s->search && !s->metric) {
+        sd_json_null(j);
+        return;
+    }
+    sd_json_object(j);
+    if (s->to_ns) {
+        sd_json_key_uint(j, "from_ns", s->from_ns);
+        sd_json_key_uint(j, "to_ns", s->to_ns);
+    }
+    key_text(j, "section", s->section);
+    key_text(j, "thread", s->thread);
+    key_text(j, "search", s->search);
+    key_text(j, "metric", s->metric);
+    sd_json_end(j);
+}
+
+/* One without rows has no tab. */
+static const char *view_of(const struct sd_page *page, const char *name)
+{
+    for (size_t i = 0; name && i < page->n_views; i++)
+        if (strcmp(page->views[i].name, name) == 0)
+            return name;
+    return NULL;
+}
+
+static void put_findings(struct page_writer *w)
+{
+    const struct sd_profile_findings *f = w->page->findings;
+    struct sd_json *j = &w->payload.j;
+
+    sd_json_key_array(j, "findings");
+    for (size_t i = 0; f && i < f->n; i++) {
+        const struct sd_profile_finding *one = &f->items[i];
+
+        sd_json_object(j);
+        sd_json_key_string(j, "finding", one->rule);
+        sd_json_key_string(j, "text", one->text);
+        sd_json_key_real(j, "value", number_of(&one->value));
+        sd_json_key_string(j, "unit", sd_page_unit(one->value.kind));
+        sd_json_key_string(j, "view", view_of(w->page, one->view));
+        put_selection(j, &one->selection);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
 /* --- What views have in common */
 
 static int gather_sections(struct page_writer *w)
@@ -261,8 +324,7 @@ static int put_all(struct page_writer *w, struct sd_buf *to)
     sd_json_key_uint(&p->j, "durationNs", w->page->duration_ns);
     sd_json_key_string(&p->j, "opens", w->page->opens);
     put_head(w);
-    sd_json_key_array(&p->j, "findings");
-    sd_json_end(&p->j);
+    put_findings(w);
     put_sections(w);
     put_lanes(w);
     sd_page_put_bands(p, w->page->bands, w->page->n_bands);

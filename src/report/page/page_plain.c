@@ -110,6 +110,8 @@ void sd_page_put_plain(struct sd_out *out, const struct sd_page *page)
     put_items(out, page);
     for (size_t i = 0; i < page->n_notes; i++)
         put_paragraph(out, page->notes[i]);
+    for (size_t i = 0; page->findings && i < page->findings->n; i++)
+        put_paragraph(out, page->findings->items[i].text);
     if (page->hottest)
         put_table(out, page->hottest);
 }
