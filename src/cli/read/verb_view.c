@@ -4,31 +4,33 @@
  * The page is a file of its own that stays: a browser may read it long after we have
  * ended.  Nobody else may read it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/redact.h"
 #include "cli/path.h"
+#include "cli/read/browser.h"
 #include "cli/read/page_file.h"
 #include "cli/say.h"
+#include "cli/serve/serve.h"
 #include "cli/shared_options.h"
 #include "outputs/captures.h"
 #include "outputs/inputs.h"
 
-enum { LOOKS = 20, LOOK_NS = 50 * 1000 * 1000, NO_SUCH_COMMAND = 127 };
-
-enum { OPT_OPEN, OPT_IDLE, OPT_SOURCE, OPT_SHARE };
+enum { OPT_OPEN, OPT_SERVE, OPT_PORT, OPT_IDLE, OPT_SOURCE, OPT_SHARE };
 static const struct sd_option options[] = {
     [OPT_OPEN] = { "open", SD_FLAG, "1",
                    "open the page in the browser; without it print its path", 0, NULL },
+    [OPT_SERVE] = { "serve", SD_FLAG, NULL,
+                    "serve the page on 127.0.0.1 until Control-C: for large captures, "
+                    "and for those that are still being written",
+                    0, NULL },
+    [OPT_PORT] = { "port", SD_NUMBER, NULL,
+                   "with --serve: which port; without it any that is free", 0, "N" },
     [OPT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads at first",
                    0, NULL },
     [OPT_SOURCE] = SD_OPTION_SOURCE,
@@ -99,86 +101,6 @@ static int make(const struct sd_page_file *f, struct sd_arena *a, const char **p
     return rc;
 }
 
-/* --- The browser */
-
-/* The first that BROWSER lists, else what the desktop opens files with; NULL: none. */
-static const char *browser(struct sd_arena *a)
-{
-    const char *listed = getenv("BROWSER");
-
-    if (listed && *listed)
-        return sd_arena_string(a, listed, strcspn(listed, ":"));
-    return sd_path_find_program(a, "xdg-open");
-}
-
-/* The command for a shell: BROWSER may have words of its own, and say with %s where the
- * file goes. */
-static void put_command(struct sd_buf *to, const char *command, const char *file)
-{
-    const char *place = strstr(command, "%s");
-    size_t head = place ? (size_t)(place - command) : strlen(command);
-
-    sd_buf_printf(to, "exec %.*s%s", (int)head, command, place ? "" : " ");
-    sd_quote_word(to, file, strlen(file));
-    if (place)
-        sd_buf_text(to, place + 2);
-}
-
-/* Has it failed soon after its start?  One that runs on is somebody's browser. */
-static bool has_failed(pid_t pid)
-{
-    const struct timespec pause = { .tv_nsec = LOOK_NS };
-    int status;
-
-    for (int i = 0; i < LOOKS; i++) {
-        if (waitpid(pid, &status, WNOHANG) == pid)
-            return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-        nanosleep(&pause, NULL);
-    }
-    return false;
-}
-
-/* What xdg-open has to say of the programs it tried is nobody's request; that it failed
- * is said here.  A browser in the terminal keeps stdout. */
-static void hush(void)
-{
-    int nowhere = open("/dev/null", O_WRONLY);
-
-    if (nowhere >= 0)
-        dup2(nowhere, STDERR_FILENO);
-}
-
-static int open_in_browser(struct sd_arena *a, const char *file)
-{
-    const char *command = browser(a);
-    struct sd_buf line = { 0 };
-    pid_t pid;
-
-    if (!command)
-        return sd_fail(SD_ELACKS,
-                       "no browser was found (BROWSER, xdg-open); the page is in %s",
-                       file);
-    put_command(&line, command, file);
-    if (line.bad) {
-        sd_buf_release(&line);
-        return sd_no_memory();
-    }
-    pid = fork();
-    if (pid == 0) {
-        if (!getenv("BROWSER"))
-            hush();
-        execl("/bin/sh", "sh", "-c", sd_buf_string(&line), (char *)NULL);
-        _exit(NO_SUCH_COMMAND);
-    }
-    sd_buf_release(&line);
-    if (pid < 0)
-        return sd_fail_errno(errno, "cannot start %s", command);
-    if (has_failed(pid))
-        return sd_fail(SD_ELACKS, "%s did not open it; the page is in %s", command,
-                       file);
-    return 0;
-}
-
 /* --- All of it */
 
 static int keep_stdin(const struct sd_command *c)
@@ -189,6 +111,19 @@ static int keep_stdin(const struct sd_command *c)
         if (strcmp(c->words[i], "-") == 0)
             rc = sd_stdin_keep();
     return rc;
+}
+
+/* Its address is printed in any case. */
+static int serve(const struct sd_command *c, const struct sd_page_file *f)
+{
+    const struct sd_option_value *v = c->values;
+    const struct sd_serve_request r = {
+        .served = { .files = c->words, .n_files = (size_t)c->n_words, .page = f->page },
+        .port = (uint16_t)v[OPT_PORT].number,
+        .open = v[OPT_OPEN].number ? sd_browser_open : NULL,
+    };
+
+    return sd_serve(&r);
 }
 
 static int print_path(const char *path)
@@ -217,21 +152,34 @@ static int show(const struct sd_command *c, struct sd_arena *a, int *status)
     const char *path = NULL;
     int rc = keep_stdin(c);
 
+    if (rc == 0 && v[OPT_SERVE].number)
+        return serve(c, &f);
     if (rc == 0)
         rc = make(&f, a, &path, status);
     if (rc < 0 || *status)
         return rc;
-    return v[OPT_OPEN].number ? open_in_browser(a, path) : print_path(path);
+    return v[OPT_OPEN].number ? sd_browser_open(path) : print_path(path);
+}
+
+static int check(const struct sd_command *c)
+{
+    const struct sd_option_value *port = &c->values[OPT_PORT];
+
+    if (c->n_words < 1)
+        return sd_fail(SD_EUSAGE, "view needs a file: sonde view train.sonde");
+    if (port->is_given && !c->values[OPT_SERVE].number)
+        return sd_fail(SD_EUSAGE, "--port needs --serve");
+    if (port->is_given && (port->number < 1 || port->number > UINT16_MAX))
+        return sd_fail(SD_EUSAGE, "--port must be 1 to %d", UINT16_MAX);
+    return 0;
 }
 
 static int run(const struct sd_command *c)
 {
     struct sd_arena arena = { 0 };
-    int rc, status = 0;
+    int status = 0, rc = check(c);
 
-    if (c->n_words < 1)
-        rc = sd_fail(SD_EUSAGE, "view needs a file: sonde view train.sonde");
-    else
+    if (rc == 0)
         rc = show(c, &arena, &status);
     sd_arena_release(&arena);
     return rc < 0 ? sd_say_failure(rc) : status ? status : rc;
@@ -249,11 +197,14 @@ const struct sd_verb sd_verb_view = {
         "of which several are merged, a pstats file, an .lprof file, or a model; "
         "\"-\" is stdin. The page is one file without any request to the network; it "
         "stays in a new folder of temporary files, where nobody else can read it. To "
-        "keep it elsewhere: sonde report FILE -o report.html.",
+        "keep it elsewhere: sonde report FILE -o report.html. With --serve the page "
+        "comes "
+        "from a server on this machine instead, which only the printed address opens.",
     .examples = "sonde view train.sonde\n"
                 "sonde view worker-*.sonde\n"
                 "sonde view resnet18.onnx\n"
                 "sonde view --no-open train.sonde    # only its path\n"
+                "sonde view --serve large.sonde      # also while it is written\n"
                 "BROWSER=firefox sonde view train.sonde\n",
     .options = options,
     .run = run,
