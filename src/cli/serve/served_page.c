@@ -56,14 +56,14 @@ static int load(struct sd_served_page *s, struct reading *r)
     const struct sd_loader how = { 0 };
     const struct sd_input *input =
         sd_input_of(s->request.files[0], SD_HOLDS_PROFILE, &sd_input_capture);
-    const char *from =
-        s->request.n_files == 1 ? sd_input_path(s->request.files[0]) : NULL;
     int rc = input->load(&how, s->request.files, s->request.n_files, &r->contents);
 
     if (rc == 0 && !r->contents.profile)
         rc = sd_fail(SD_EUSAGE, "--serve shows captures; open %s without it",
                      s->request.files[0]);
-    return rc < 0 ? rc : sd_page_of_profile(&r->maker, r->contents.profile, from);
+    return rc < 0 ? rc
+                  : sd_page_of_profile(&r->maker, r->contents.profile, s->request.files,
+                                       s->request.n_files);
 }
 
 static int read_files(struct sd_served_page *s, struct reading **out)
