@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { graphOf } from './callgraph';
-import { tableOf } from './rows';
-import { matchedShare, matcher } from './search';
-import { sumsOf } from './sums';
-import { drawing, payloadOf, randomParts, USUAL, WHOLE } from './testpayload';
-import type { Parts } from './testpayload';
-import { GIL, IDLE } from './types';
-import type { By, Options, Payload, Selection, TableData } from './types';
+import { graphOf } from '../callgraph';
+import { tableOf } from '../rows';
+import { matchedShare, matcher } from '../search';
+import { sumsOf } from '../sums';
+import { drawing, payloadOf, randomParts, USUAL, WHOLE } from '../testpayload';
+import type { Parts } from '../testpayload';
+import { GIL, IDLE } from '../types';
+import type { By, Options, Payload, Selection, TableData } from '../types';
 
 const APP = '/home/u/app.py';
 const KNOWN: Parts = {
