@@ -140,6 +140,8 @@ test('a search says how much of the selection is in stacks with a match', () => 
   const share = (text: string): number => matchedShare(sumsOf(payload.stacks[0]!, WHOLE, USUAL), matcher(text)!);
   assert.equal(share('^SORT'), 30);
   assert.equal(share('app'), 65);
+  assert.equal(share('^f$'), 60);
+  assert.equal(share('^/home/u/app.py:3'), 60);
   assert.equal(share('sort ('), 0); // no valid expression, hence plain text
   assert.equal(matcher(''), null);
 });
