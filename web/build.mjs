@@ -28,9 +28,9 @@ async function page() {
 }
 
 async function tests() {
-  const files = (await readdir('src')).filter((name) => /\.test\.tsx?$/.test(name));
+  const files = (await readdir('src', { recursive: true })).filter((name) => /\.test\.tsx?$/.test(name)).sort();
   await rm('tests', { recursive: true, force: true });
-  await build({ ...common, write: true, entryPoints: files.map((name) => `src/${name}`), outdir: 'tests', outExtension: { '.js': '.mjs' },
+  await build({ ...common, write: true, entryPoints: files.map((name) => `src/${name}`), outdir: 'tests', entryNames: '[name]', outExtension: { '.js': '.mjs' },
     format: 'esm', platform: 'node', target: 'node18', jsx: 'automatic', jsxImportSource: 'preact', sourcemap: 'inline' });
 }
 

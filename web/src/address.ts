@@ -75,6 +75,6 @@ export function putAddress(text: string): void {
   try {
     history.replaceState(null, '', '#' + text);
   } catch {
-    location.hash = text;
+    if (location.hash.replace(/^#/, '') !== text) location.hash = text;
   }
 }

@@ -29,7 +29,7 @@ function columnsOf(data: BarsData, width: number): { names: number; abouts: numb
 
 function ticksOf(most: number, pixels: number): number[] {
   if (!(most > 0)) return [];
-  const step = niceStep(most / Math.max(1, Math.floor(pixels / 90))), ticks: number[] = [];
+  const step = niceStep(most / Math.max(2, Math.floor(pixels / 90))), ticks: number[] = [];
   for (let k = 0; k * step <= most * (1 + 1e-9); k++) ticks.push(k * step);
   return ticks;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // callgraph: a graph that was laid out in C, weighed for a selection.  Places of nodes and lines stay.
 
-import { callersOf, NONE, treeOf } from './calltree';
-import { hasCalls } from './callrows';
+import { callersOf, NONE, treeOf } from './figures/calltree';
+import { hasCalls } from './figures/callrows';
 import { memo, numberOf } from './memo';
 import { followed, metricOf } from './sums';
-import { TreeSums } from './treesums';
+import { TreeSums } from './figures/treesums';
 import type { GraphData, Options, Payload, Selection, Stacks, View } from './types';
 
 interface Weights {

@@ -34,7 +34,8 @@ function tell(n: Node | undefined): void {
 // --- Lines
 
 const penOf = (total: number) => 0.8 + 4.2 * Math.sqrt(Math.min(1, total));
-const EDGE_LABELS = 80;
+const EDGE_LABELS = 30, // all of them have one; where there are more, those of large shares
+  LABEL_FROM = 0.02;
 
 interface EdgeProps { edge: Edge; line: Line; names: [string, string]; palette: Palette; isFaint: boolean; isNear: boolean; hasLabel: boolean }
 
@@ -78,14 +79,13 @@ function NodeBox({ node: n, palette, at, isCurrent, isFaint, isMatch, onPoint, o
   const lines = linesOf(n), size = fontOf(n, lines), room = Math.floor((n.w - 8) / (size * 0.605)), isThere = n.total > 0;
   const top = n.y - (lines.length * size * 1.22) / 2 + size * 0.95;
   return (
-    <g id={`graph-node-${at}`} class="graph-node" role="treeitem" aria-label={sentenceOfNode(n)} aria-selected={isCurrent} opacity={isFaint ? 0.45 : 1}
-      onPointerEnter={() => onPoint(at)} onClick={() => onPick(at)}>
-      <rect x={n.x - n.w / 2} y={n.y - n.h / 2} width={n.w} height={n.h} rx="4" fill={palette.heat(n.total)} stroke={palette.frame} stroke-width="1"
+    <g class="graph-node" role="none" opacity={isFaint ? 0.45 : 1} onPointerEnter={() => onPoint(at)} onClick={() => onPick(at)}>
+      <rect id={`graph-node-${at}`} role="treeitem" aria-label={sentenceOfNode(n)} aria-selected={isCurrent} x={n.x - n.w / 2} y={n.y - n.h / 2} width={n.w} height={n.h} rx="4" fill={palette.heat(n.total)} stroke={palette.frame} stroke-width="1"
         stroke-dasharray={isThere ? undefined : '3 3'} />
       {isMatch && <rect x={n.x - n.w / 2 - 3} y={n.y - n.h / 2 - 3} width={n.w + 6} height={n.h + 6} rx="6" fill="none" stroke={palette.match} stroke-width="3.5" stroke-dasharray="9 3" />}
       {isCurrent && <rect x={n.x - n.w / 2} y={n.y - n.h / 2} width={n.w} height={n.h} rx="4" fill="none" stroke={palette.ink} stroke-width="3" />}
       {lines.map((line, i) => (
-        <text key={i} x={n.x} y={top + i * size * 1.22} font-size={size} text-anchor="middle" fill={i === 0 ? palette.ink : isThere ? palette.ink : palette.faint}
+        <text key={i} aria-hidden="true" x={n.x} y={top + i * size * 1.22} font-size={size} text-anchor="middle" fill={i === 0 ? palette.ink : isThere ? palette.ink : palette.faint}
           font-family={i === 0 ? MONO : undefined} font-weight={i === 0 ? 600 : undefined}>
           {line.length <= room ? line : line.slice(0, Math.max(1, room - 1)) + '…'}
         </text>
@@ -137,7 +137,7 @@ function GraphDrawing({ g, lines, palette, current, near, matches, onPoint, onPi
         {g.edges.map((edge, i) => lines[i] && (
           <EdgeLine key={i} edge={edge} line={lines[i]} palette={palette} names={[shown(g.nodes[edge.from]!.name), shown(g.nodes[edge.to]!.name)]}
             isFaint={near !== null && edge.from !== current && edge.to !== current} isNear={near !== null && (edge.from === current || edge.to === current)}
-            hasLabel={g.edges.length <= EDGE_LABELS || edge.from === current || edge.to === current} />
+            hasLabel={g.edges.length <= EDGE_LABELS || edge.total >= LABEL_FROM || edge.from === current || edge.to === current} />
         ))}
       </g>
       <g>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // keys: what single keys do wherever the focus is, and the dialog that lists them all.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SEARCH_ID } from './controls';
 import { takesLetters } from './drawing';
 import { act, state, useStore } from './store';
@@ -56,7 +56,7 @@ const LIST: [string[], string][] = [
 
 export function Keys() {
   const isOpen = useStore((s) => s.areKeysShown), dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const d = dialog.current;
     if (isOpen && d && !d.open) d.showModal();
     if (!isOpen && d?.open) d.close();

@@ -27,15 +27,14 @@ interface MapBoxProps { b: Box; at: number; most: number; palette: Palette; isCu
 function MapBox({ b, at, most, palette, isCurrent, isMatch, onPoint, onPick }: MapBoxProps) {
   const lines = linesOf(b), top = b.y - (lines.length * LINE) / 2 + 11.5, place = { x: b.x - b.w / 2, y: b.y - b.h / 2, width: b.w, height: b.h };
   return (
-    <g id={`map-box-${at}`} class="graph-node" role="treeitem" aria-label={`${lines.join(', ')}, ${percent(100 * b.share)} %`} aria-selected={isCurrent}
-      onPointerEnter={() => onPoint(at)} onClick={() => onPick(at)}>
-      <rect {...place} rx="4" fill={palette.heat(most > 0 ? b.share / most : 0)} stroke={palette.frame} />
+    <g class="graph-node" role="none" onPointerEnter={() => onPoint(at)} onClick={() => onPick(at)}>
+      <rect id={`map-box-${at}`} role="treeitem" aria-label={`${lines.join(', ')}, ${percent(100 * b.share)} %`} aria-selected={isCurrent} {...place} rx="4" fill={palette.heat(most > 0 ? b.share / most : 0)} stroke={palette.frame} />
       {isMatch && <rect x={place.x - 3} y={place.y - 3} width={b.w + 6} height={b.h + 6} rx="6" fill="none" stroke={palette.match} stroke-width="3.5" stroke-dasharray="9 3" />}
       {isCurrent && <rect {...place} rx="4" fill="none" stroke={palette.ink} stroke-width="3" />}
       {lines.map((line, i) => {
         const room = Math.floor((b.w - 8) / (i === 0 ? 7 : 6.3));
         return (
-          <text key={i} x={b.x} y={top + i * LINE} text-anchor="middle" font-size={i === 0 ? 12.5 : 11} font-weight={i === 0 ? 650 : undefined} fill={palette.ink}>
+          <text key={i} aria-hidden="true" x={b.x} y={top + i * LINE} text-anchor="middle" font-size={i === 0 ? 12.5 : 11} font-weight={i === 0 ? 650 : undefined} fill={palette.ink}>
             {line.length <= room ? line : line.slice(0, Math.max(1, room - 1)) + '…'}
           </text>
         );

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // rows: tables of a selection, with the columns and figures of `sonde report --json`.
 
-import { callFunctions, callPairs, callTree, hasCalls } from './callrows';
-import { NONE, treeOf } from './calltree';
+import { callFunctions, callPairs, callTree, hasCalls } from './figures/callrows';
+import { NONE, treeOf } from './figures/calltree';
 import { memo, numberOf } from './memo';
-import { shareFunctions, sharePairs, shareTree } from './sharerows';
-import { sourceFiles } from './sourcerows';
+import { shareFunctions, sharePairs, shareTree } from './figures/sharerows';
+import { sourceFiles } from './figures/sourcerows';
 import { followed, metricOf, placeTotals, presentPlaces, startupPlaces, sumWhere } from './sums';
 import { duration } from './text';
-import { threadTable } from './threadrows';
-import { TreeSums } from './treesums';
+import { threadTable } from './figures/threadrows';
+import { TreeSums } from './figures/treesums';
 import type { By, Options, Payload, Selection, SourceData, Stacks, TableData, View } from './types';
 
 const EMPTY: TableData = { columns: [], n: 0, parents: null, note: null };

@@ -24,32 +24,39 @@ export function csv(data: TableData, rows: ArrayLike<number>, strings: readonly 
   return lines.join('\r\n') + '\r\n';
 }
 
-// The way for pages that may not use the clipboard's interface.
-function copyBySelection(text: string): boolean {
-  const field = document.createElement('textarea');
-  const before = document.activeElement;
-  field.value = text;
+// Works wherever a button was pressed: on pages of the disk, and in frames that may not use the clipboard's interface
+// (which would also complain on the console).  What is selected is only a reason to copy; the text is put in its place.
+function copyByCommand(text: string): boolean {
+  const field = document.createElement('textarea'), before = document.activeElement;
+  const put = (e: ClipboardEvent) => {
+    e.clipboardData?.setData('text/plain', text);
+    e.preventDefault();
+  };
+  field.value = ' ';
   field.setAttribute('aria-hidden', 'true');
   field.className = 'unseen';
   document.body.append(field);
   field.select();
-  let done = false;
+  document.addEventListener('copy', put);
+  let isDone = false;
   try {
-    done = document.execCommand('copy');
+    isDone = document.execCommand('copy');
   } catch {
-    done = false;
+    isDone = false;
   }
+  document.removeEventListener('copy', put);
   field.remove();
   if (before instanceof HTMLElement) before.focus();
-  return done;
+  return isDone;
 }
 
 export async function copy(text: string): Promise<boolean> {
+  if (copyByCommand(text)) return true;
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyBySelection(text);
+    return false;
   }
 }
 

@@ -11,7 +11,7 @@ let lastMatcher: Matcher | null = null;
 
 function made(text: string): Matcher {
   try {
-    const pattern = new RegExp(text, 'i');
+    const pattern = new RegExp(text, 'im');
     return (name) => pattern.test(name);
   } catch {
     const plain = text.toLowerCase();
@@ -30,9 +30,10 @@ export function matcher(text: string): Matcher | null {
   return lastMatcher;
 }
 
-// What is searched in: "f (app.py:10)" as it is written on boxes, and the whole path.
+// What is searched in, as `report --match` does: the name, the file, and both as pstats writes them.  Each is a line, so
+// that ^ and $ are the ends of each.
 export function searchText(name: string, file: string | null, line: number): string {
-  return file === null ? name : `${name} ${file}:${line}`;
+  return file === null ? name : `${name}\n${file}\n${file}:${line}(${name})`;
 }
 
 const matching = new WeakMap<Matcher, WeakMap<Stacks, Uint8Array>>();

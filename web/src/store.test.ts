@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAddress, tokenOf, writtenAddress } from './address';
 import type { Kept } from './address';
-import { act, load, snapped, state } from './store';
+import { act, load, renew, snapped, state, writeAddress } from './store';
 import { payloadOf, randomParts, USUAL, WHOLE } from './testpayload';
 import type { Payload } from './types';
 
@@ -100,4 +100,31 @@ test('a finding sets the view and the whole selection', () => {
   const { view, selection, options } = state();
   assert.deepEqual([view, selection, options.metric], ['threads', { from: 2e6, to: 3e6, section: null, thread: null, search: 'f' }, 'samples']);
   assert.equal(payload.views.length, 6);
+});
+
+test('what is selected stays when a capture grows', () => {
+  const payload = loaded();
+  act.time(1e6, 3e6);
+  act.section('train');
+  renew({ ...payload, sections: ['load'], durationNs: payload.durationNs * 2 });
+  assert.deepEqual([state().selection.from, state().selection.to, state().selection.section], [1e6, 3e6, null]);
+});
+
+test('samples later than the noted end can be selected', () => {
+  const payload = loaded();
+  assert.deepEqual(snapped({ ...payload, durationNs: 3e6 }, 5e6, 1e12), [5e6, payload.durationNs]);
+});
+
+test('an address is not changed hundreds of times while something is dragged', () => {
+  loaded();
+  let n = 0;
+  const replace = page.history.replaceState;
+  page.history.replaceState = (...words) => {
+    n++;
+    replace(...words);
+  };
+  for (let i = 0; i < 1000; i++) act.search(`x${i}`);
+  assert.ok(n > 10 && n < 100, String(n));
+  writeAddress();
+  assert.equal(page.location.hash, '#search=x999');
 });

@@ -65,17 +65,33 @@ export function useStore<T>(pick: (s: State) => T): T {
   return picked;
 }
 
-function write(): void {
+// Browsers refuse an address that changes hundreds of times, as while something is dragged: 100 in 30 s at least are fine.
+const AT_ONCE = 50, PAUSE_MS = 600;
+let left = AT_ONCE; // changes that may follow each other without a pause
+let lastWrite = 0;
+let waiting: ReturnType<typeof setTimeout> | undefined;
+
+export function writeAddress(): void {
+  clearTimeout(waiting);
+  waiting = undefined;
   const { view, selection, options, order } = now;
   const address = writtenAddress({ view, selection, options, order }, usual, token);
   if (address === written) return;
   written = address;
+  left = Math.min(AT_ONCE, left + (performance.now() - lastWrite) / PAUSE_MS) - 1;
+  lastWrite = performance.now();
   putAddress(address);
+}
+
+function writeSoon(): void {
+  const pause = lastWrite + PAUSE_MS - performance.now();
+  if (left >= 1 || pause <= 0) writeAddress();
+  else waiting ??= setTimeout(writeAddress, pause);
 }
 
 function change(part: Partial<State>): void {
   now = { ...now, ...part };
-  write();
+  writeSoon();
   for (const listener of [...listeners]) listener();
 }
 
@@ -91,11 +107,17 @@ export function stepNs(payload: Payload): number {
   return payload.stacks.reduce((longest, b) => (b.hasTime ? Math.max(longest, b.sliceNs) : longest), MS);
 }
 
+// Samples may be a little later than the end that was noted.
+function nSteps(payload: Payload, step: number): number {
+  const ends = payload.stacks.map((b) => (b.hasTime && b.entries.slice.length ? (b.entries.slice.at(-1)! + 1) * b.sliceNs : 0));
+  return Math.max(1, Math.ceil(Math.max(payload.durationNs, ...ends) / step));
+}
+
 // The slices that a stretch touches, one at least; null: all of the run.
 export function snapped(payload: Payload, from: number | null, to: number | null): [number, number] | null {
   if (from === null || to === null) return null;
   const step = stepNs(payload);
-  const last = Math.max(1, Math.ceil(payload.durationNs / step));
+  const last = nSteps(payload, step);
   const low = Math.max(0, Math.min(from, to));
   const first = Math.min(Math.floor(low / step), last - 1);
   const end = Math.min(Math.max(first + 1, Math.ceil(Math.max(from, to) / step)), last);
@@ -211,5 +233,11 @@ export function load(payload: Payload): void {
   };
   written = location.hash.replace(/^#/, '');
   globalThis.addEventListener?.('hashchange', onAddress);
+  globalThis.addEventListener?.('pagehide', writeAddress);
   for (const listener of [...listeners]) listener();
+}
+
+// More of the same capture, as of one that is still being written; what is selected stays.
+export function renew(payload: Payload): void {
+  change({ payload, selection: known(payload, now.selection), zoom: null });
 }

@@ -25,6 +25,8 @@ const SHAPES: Record<Shape, ComponentType<{ view: View }>> = {
 // What draws; a table is copied as CSV instead.
 const PICTURES: Shape[] = ['series', 'flame', 'graph', 'growth', 'bars', 'roofline', 'map'];
 
+const MANY = 12; // tabs, from which on they stand closer
+
 // --- Saving
 
 async function save(name: string, write: (name: string, svg: string) => void | Promise<void>): Promise<void> {
@@ -95,7 +97,7 @@ export function Views({ views }: { views: View[] }) {
   const Shown = SHAPES[view.shape];
   return (
     <main class="views">
-      <div class="tab-line">
+      <div class={`tab-line${views.length > MANY ? ' has-many' : ''}`}>
         <TabList views={views} place={place} />
         {PICTURES.includes(view.shape) && <div class="panel-buttons"><SaveButtons view={view} /></div>}
       </div>

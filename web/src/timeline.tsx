@@ -8,10 +8,11 @@ import { endsOf, Sliders } from './sliders';
 import { act, useStore } from './store';
 import { amount, percent, seconds, shown } from './text';
 import { isDark, useLook } from './theme';
-import { AXIS, BAND, LANE, MOST_ROWS, paintTimeline, type Part, type Scene } from './timelinecanvas';
+import { AXIS, BAND, MOST_ROWS, paintTimeline, type Part, type Scene } from './timelinecanvas';
 
 const DRAGGED = 3; // pixels from which a press is a drag
 const LIVE_MS = 120; // how often views follow a drag
+const LANES_MAX = 190, LANE_MIN = 32, LANE_MAX = 46; // pixels of all lanes, and of one
 
 // --- Values at a moment
 
@@ -61,11 +62,12 @@ function useWidth(ref: { current: HTMLElement | null }): number {
 function useScene(payload: Payload, width: number, pointer: number | null, dragged: [number, number] | null): Scene {
   const selection = useStore((s) => s.selection);
   const { rows, n } = useMemo(() => rowsOf(payload.bands), [payload]);
+  const h = Math.max(LANE_MIN, Math.min(LANE_MAX, Math.floor(LANES_MAX / Math.max(1, payload.lanes.length))));
   const parts = payload.lanes.map((lane, at) => {
     const steps = stepsOf(lane, payload, selection);
-    return { lane, steps, ceiling: ceilingOf(lane, steps), y: AXIS + at * (LANE + 1) };
+    return { lane, steps, ceiling: ceilingOf(lane, steps), y: AXIS + at * (h + 1), h };
   });
-  const bandsY = AXIS + parts.length * (LANE + 1) + 2, height = bandsY + Math.min(n, MOST_ROWS) * BAND + (n > 0 ? 3 : 0);
+  const bandsY = AXIS + parts.length * (h + 1) + 2, height = bandsY + Math.min(n, MOST_ROWS) * BAND + (n > 0 ? 3 : 0);
   const selected: [number, number] | null = dragged ?? (selection.from !== null ? endsOf(payload, selection.from, selection.to) : null);
   return { width, height, durationNs: payload.durationNs || 1, parts, bands: payload.bands, rows, bandsY, section: selection.section, selected, pointer };
 }

@@ -4,9 +4,10 @@ import type { Band, Curve, Lane } from './types';
 import { shadeOf, type Palette } from './colors';
 import type { Steps } from './lanes';
 
-export const AXIS = 17, LANE = 46, BAND = 15, MOST_ROWS = 6;
+export const AXIS = 17, BAND = 15, MOST_ROWS = 6;
+const LABEL = 15; // pixels at the top of a lane that curves leave free
 
-export interface Part { lane: Lane; steps: Steps | null; ceiling: number; y: number }
+export interface Part { lane: Lane; steps: Steps | null; ceiling: number; y: number; h: number }
 export interface Scene {
   width: number;
   height: number;
@@ -43,7 +44,7 @@ function axis(pen: Pen, s: Scene, p: Palette): void {
 
 // --- Lanes
 
-const yOf = (part: Part, value: number): number => part.y + LANE - 1 - Math.max(0, Math.min(1, value / part.ceiling)) * (LANE - 16);
+const yOf = (part: Part, value: number): number => part.y + part.h - 1 - Math.max(0, Math.min(1, value / part.ceiling)) * (part.h - LABEL - 1);
 
 // Goes along the tops of the steps.
 function tops(pen: Pen, s: Scene, part: Part, values: Float64Array, stepNs: number): void {
@@ -56,7 +57,7 @@ function tops(pen: Pen, s: Scene, part: Part, values: Float64Array, stepNs: numb
 }
 
 function area(pen: Pen, s: Scene, part: Part, values: Float64Array, stepNs: number, fill: string, line: string | null): void {
-  const floor = part.y + LANE, end = Math.min(s.width, (values.length * stepNs * s.width) / s.durationNs);
+  const floor = part.y + part.h, end = Math.min(s.width, (values.length * stepNs * s.width) / s.durationNs);
   pen.beginPath();
   pen.moveTo(0, floor);
   tops(pen, s, part, values, stepNs);
@@ -72,11 +73,11 @@ function area(pen: Pen, s: Scene, part: Part, values: Float64Array, stepNs: numb
 }
 
 function curve(pen: Pen, s: Scene, part: Part, c: Curve, p: Palette, at: number): void {
-  const whole = s.durationNs / 1e9, n = c.t.length, x = (i: number) => (c.t[i]! * s.width) / whole;
+  const whole = s.durationNs / 1e9, n = c.t.length, isFirst = c.isTotal || part.lane.curves!.length === 1, x = (i: number) => (c.t[i]! * s.width) / whole;
   if (n === 0) return;
-  pen.lineWidth = c.isTotal ? 1.5 : 1;
-  pen.strokeStyle = c.isTotal ? p.accent : p.series[at % p.series.length]!;
-  pen.setLineDash(c.isTotal ? [] : [5, 2 + at]);
+  pen.lineWidth = isFirst ? 1.5 : 1;
+  pen.strokeStyle = isFirst ? p.accent : p.series[at % p.series.length]!;
+  pen.setLineDash(isFirst ? [] : [5, 2 + at]);
   pen.beginPath();
   for (let i = 0; i < n; i++) {
     pen.lineTo(x(i), yOf(part, c.max[i]!));
@@ -85,9 +86,9 @@ function curve(pen: Pen, s: Scene, part: Part, c: Curve, p: Palette, at: number)
   }
   pen.stroke();
   pen.setLineDash([]);
-  if (!c.isTotal) return;
-  pen.lineTo(x(n - 1), part.y + LANE);
-  pen.lineTo(x(0), part.y + LANE);
+  if (!isFirst) return;
+  pen.lineTo(x(n - 1), part.y + part.h);
+  pen.lineTo(x(0), part.y + part.h);
   pen.closePath();
   pen.globalAlpha = 0.14;
   pen.fillStyle = p.accent;
@@ -98,7 +99,7 @@ function curve(pen: Pen, s: Scene, part: Part, c: Curve, p: Palette, at: number)
 function lane(pen: Pen, s: Scene, part: Part, p: Palette): void {
   const { steps } = part;
   pen.fillStyle = p.grid;
-  pen.fillRect(0, part.y + LANE, s.width, 1);
+  pen.fillRect(0, part.y + part.h, s.width, 1);
   if (steps) {
     const soft = p.isDark ? 'rgb(108 178 245 / .26)' : 'rgb(11 83 148 / .18)', pale = p.isDark ? 'rgb(163 169 177 / .2)' : 'rgb(92 99 107 / .16)';
     area(pen, s, part, steps.all, steps.stepNs, steps.part ? pale : soft, steps.part ? null : p.accent);

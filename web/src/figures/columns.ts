@@ -3,8 +3,8 @@
 
 import { NONE } from './calltree';
 import type { CallTree } from './calltree';
-import { memo } from './memo';
-import type { Numbers, TableColumn, Unit } from './types';
+import { memo } from '../memo';
+import type { Numbers, TableColumn, Unit } from '../types';
 
 const places = new WeakMap<string[], Map<string, number>>();
 

@@ -5,10 +5,10 @@
 // depend on what is selected, so that a selection is only sums over it: which nodes are outermost for their callee (a
 // function that calls itself counts once) is known before.  Parents have smaller numbers.
 
-import { memo } from './memo';
+import { memo } from '../memo';
 import { PairIds } from './pairids';
-import { foldedFrames } from './sums';
-import type { By, Stacks } from './types';
+import { foldedFrames } from '../sums';
+import type { By, Stacks } from '../types';
 
 // By place: a line of a file, whatever function it is of.
 export type TreeBy = By | 'place';

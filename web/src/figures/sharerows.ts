@@ -7,7 +7,7 @@ import { column, pairLabel, pick, placeColumns, shares } from './columns';
 import { sorted } from './order';
 import { treeRows } from './treerows';
 import type { TreeSums } from './treesums';
-import type { Numbers, TableColumn, TableData } from './types';
+import type { Numbers, TableColumn, TableData } from '../types';
 
 const LINES: Record<string, string> = { function: 'its first', line: 'that was executed', module: 'none' };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { graphOf } from './callgraph';
-import { tableOf } from './rows';
-import { matchedShare, matcher } from './search';
-import { sumsOf } from './sums';
-import { drawing, payloadOf, randomParts, USUAL, WHOLE } from './testpayload';
-import type { Parts } from './testpayload';
-import { GIL, IDLE } from './types';
-import type { By, Options, Payload, Selection, TableData } from './types';
+import { graphOf } from '../callgraph';
+import { tableOf } from '../rows';
+import { matchedShare, matcher } from '../search';
+import { sumsOf } from '../sums';
+import { drawing, payloadOf, randomParts, USUAL, WHOLE } from '../testpayload';
+import type { Parts } from '../testpayload';
+import { GIL, IDLE } from '../types';
+import type { By, Options, Payload, Selection, TableData } from '../types';
 
 const APP = '/home/u/app.py';
 const KNOWN: Parts = {
@@ -140,6 +140,8 @@ test('a search says how much of the selection is in stacks with a match', () => 
   const share = (text: string): number => matchedShare(sumsOf(payload.stacks[0]!, WHOLE, USUAL), matcher(text)!);
   assert.equal(share('^SORT'), 30);
   assert.equal(share('app'), 65);
+  assert.equal(share('^f$'), 60);
+  assert.equal(share('^/home/u/app.py:3'), 60);
   assert.equal(share('sort ('), 0); // no valid expression, hence plain text
   assert.equal(matcher(''), null);
 });

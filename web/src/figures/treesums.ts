@@ -3,8 +3,8 @@
 
 import { NONE } from './calltree';
 import type { CallTree, Callers } from './calltree';
-import { chosenPlaces, framesIn, ITSELF, placeTotals, sumWhere } from './sums';
-import type { Options, Selection } from './types';
+import { chosenPlaces, framesIn, ITSELF, placeTotals, sumWhere } from '../sums';
+import type { Options, Selection } from '../types';
 
 // What is folded gives its time to its caller; it is no call of that one.
 const isCount = (metric: string): boolean => metric === 'calls' || metric === 'starts';

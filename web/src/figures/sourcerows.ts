@@ -3,7 +3,7 @@
 
 import { column, pick, shares } from './columns';
 import type { TreeSums } from './treesums';
-import type { SourceData, TableColumn } from './types';
+import type { SourceData, TableColumn } from '../types';
 
 type File = SourceData['files'][number];
 

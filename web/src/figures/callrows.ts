@@ -7,7 +7,7 @@ import { column, pairLabel, pick, placeColumns, shares } from './columns';
 import { sorted } from './order';
 import { treeRows } from './treerows';
 import type { TreeSums } from './treesums';
-import type { Stacks, TableColumn, TableData } from './types';
+import type { Stacks, TableColumn, TableData } from '../types';
 
 // Do entries count calls and time, as a tracer does?
 export function hasCalls(block: Stacks): boolean {

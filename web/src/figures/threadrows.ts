@@ -5,9 +5,9 @@
 import { hasCalls } from './callrows';
 import { cellOf, column, pick } from './columns';
 import { sorted } from './order';
-import { chosenThreads, hasStates, placeTotals } from './sums';
-import { GIL, IDLE, PARTIAL, STOPPED, WAITS } from './types';
-import type { Selection, Stacks, TableColumn, TableData } from './types';
+import { chosenThreads, hasStates, placeTotals } from '../sums';
+import { GIL, IDLE, PARTIAL, STOPPED, WAITS } from '../types';
+import type { Selection, Stacks, TableColumn, TableData } from '../types';
 
 // By thread: this metric of its places, or of those with a flag.  Waiting samples count here, whatever is shown elsewhere.
 function sumOf(block: Stacks, selection: Selection, name: string, flag = 0): Float64Array {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sorted } from './order';
-import { drawing } from './testpayload';
+import { drawing } from '../testpayload';
 
 test('rows are sorted as by comparing, few and many, and equal ones stay', () => {
   const draw = drawing(9);
