@@ -168,7 +168,7 @@ static bool is_let_in(struct sd_http *h, struct MHD_Connection *c, bool is_page)
 static enum MHD_Result send_reply(struct sd_http *h, struct MHD_Connection *c,
                                   struct sd_http_reply *a)
 {
-    const char *policy = a->policy ? a->policy : "default-src 'none'";
+    const char *policy = a->policy ? a->policy : "default-src 'none'" SD_HTTP_NO_FRAMES;
     struct MHD_Response *r =
         h->MHD_create_response_from_buffer(a->body.n, a->body.p, MHD_RESPMEM_MUST_COPY);
     enum MHD_Result sent;

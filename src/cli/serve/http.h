@@ -23,6 +23,8 @@ enum {
     SD_HTTP_BODY_MAX = 65536, /* bytes of a request */
 };
 #define SD_HTTP_TOKEN_HEADER "X-Sonde-Token"
+/* Part of each policy: no other page may have ours in a frame. */
+#define SD_HTTP_NO_FRAMES "; frame-ancestors 'none'"
 
 struct sd_http_reply {
     const char *type;     /* "application/json" */

@@ -119,6 +119,7 @@ int sd_serve(const struct sd_serve_request *r)
     ending_signals(&ending);
     pthread_sigmask(SIG_BLOCK, &ending, &before);
     sd_page_served_policy(&s.policy);
+    sd_buf_text(&s.policy, SD_HTTP_NO_FRAMES);
     rc = s.policy.bad ? sd_no_memory() : sd_served_page_open(&r->served, &s.page);
     if (rc == 0)
         rc = serve(r, &s);
