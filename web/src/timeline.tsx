@@ -12,7 +12,7 @@ import { AXIS, BAND, MOST_ROWS, paintTimeline, type Part, type Scene } from './t
 
 const DRAGGED = 3; // pixels from which a press is a drag
 const LIVE_MS = 120; // how often views follow a drag
-const LANES_MAX = 190, LANE_MIN = 32, LANE_MAX = 46; // pixels of all lanes, and of one
+const LANES_MAX = 180, LANE_MIN = 28, LANE_MAX = 46; // pixels of all lanes, and of one
 
 // --- Values at a moment
 
