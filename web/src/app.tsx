@@ -9,7 +9,7 @@ import { Keys, onKey } from './keys';
 import { Message } from './message';
 import { useStore } from './store';
 import { Views } from './tabs';
-import { Timeline } from './timeline';
+import { Timeline } from './timeline/timeline';
 
 export function App() {
   const payload = useStore((s) => s.payload);

@@ -15,7 +15,7 @@ import { Series } from './series';
 import { Source } from './source';
 import { act, useStore } from './store';
 import { offered } from './svg';
-import { Table } from './table';
+import { Table } from './table/table';
 import { shown } from './text';
 import { WholeRun } from './wholerun';
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // table: a table or tree of which only the visible rows stand in the document.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { TableColumn, TableData, View } from './types';
-import { jumpFrom } from './jump';
-import { say } from './message';
-import { tableOf } from './rows';
-import { copy, csv } from './save';
-import { matcher } from './search';
-import { act, state, useStore } from './store';
+import type { TableColumn, TableData, View } from '../types';
+import { jumpFrom } from '../jump';
+import { say } from '../message';
+import { tableOf } from '../rows';
+import { copy, csv } from '../save';
+import { matcher } from '../search';
+import { act, state, useStore } from '../store';
 import { detailOf, Headings, layoutOf, Row, ROW, type Layout } from './tablecells';
 import { matching, rowsOfTable, sorted, treeKeys, type Rows, type Sort } from './tablerows';
-import { count, shown } from './text';
-import { usePrinting } from './printing';
-import { WholeRun } from './wholerun';
+import { count, shown } from '../text';
+import { usePrinting } from '../printing';
+import { WholeRun } from '../wholerun';
 
 const HEAD = 30, AROUND = 8; // pixels of the heading; rows beyond the visible ones
 const TALLEST = 8_000_000; // pixels: what all browsers can scroll; taller tables scroll in larger steps

@@ -3,8 +3,8 @@
 //
 // Rows are numbers of the table's data; nothing is copied.  A hundred thousand rows are sorted by the digits of their
 // keys (a radix sort), which takes as long for text, since texts get ranks once.
-import type { TableColumn, TableData } from './types';
-import { searchText, type Matcher } from './search';
+import type { TableColumn, TableData } from '../types';
+import { searchText, type Matcher } from '../search';
 
 export interface Sort { column: string; isDown: boolean }
 

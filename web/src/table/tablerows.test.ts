@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matcher } from './search';
+import { matcher } from '../search';
 import { matching, rowsOfTable, sorted, treeKeys } from './tablerows';
-import { drawing } from './testpayload';
-import type { TableData } from './types';
+import { drawing } from '../testpayload';
+import type { TableData } from '../types';
 
 const STRINGS = ['b', 'A', 'c', '/x/app.py'];
 
