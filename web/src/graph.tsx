@@ -6,12 +6,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { graphOf } from './callgraph';
 import type { Palette } from './colors';
-import { useOffer, usePalette, useSize } from './drawing';
+import { usePalette, useSize, useSvgOffer } from './drawing';
 import { lineThrough, loopBeside, type Line } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
 import { matcher, searchText } from './search';
 import { act, useStore } from './store';
-import { svgOfElement } from './svg';
 import { count, percent, shown } from './text';
 import type { GraphData, View } from './types';
 
@@ -182,10 +181,7 @@ function GraphWindow({ view, g }: { view: View; g: GraphData }) {
   const current = picked ?? top, move = usePanZoom(window, { width, height }, g.width, g.height, g.nodes[top]!), hasFocus = useRef(false);
   const lines = useMemo(() => g.edges.map((e) => (e.points.length ? lineThrough(e.points, penOf(e.total)) : loopBeside(g.nodes[e.from]!, penOf(e.total)))), [g]);
   const near = useMemo(() => (picked === null ? null : nearOf(g, picked)), [g, picked]);
-  useOffer(() => svgOfElement(svg.current, palette.ground, (copy) => {
-    copy.setAttribute('viewBox', `-16 -16 ${g.width + 32} ${g.height + 32}`);
-    copy.querySelector('[data-moves]')!.removeAttribute('transform');
-  }));
+  useSvgOffer(svg, palette, shown(g.title), `-16 -16 ${g.width + 32} ${g.height + 32}`);
   const go = (at: number) => {
     const n = g.nodes[at]!;
     setPicked(at);
