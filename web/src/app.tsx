@@ -7,12 +7,12 @@ import { Findings } from './findings';
 import { Head } from './head';
 import { Keys, onKey } from './keys';
 import { Message } from './message';
-import { state } from './store';
+import { useStore } from './store';
 import { Views } from './tabs';
-import { Timeline } from './timeline';
+import { Timeline } from './timeline/timeline';
 
 export function App() {
-  const { payload } = state();
+  const payload = useStore((s) => s.payload);
   useEffect(() => {
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);

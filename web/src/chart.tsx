@@ -28,7 +28,7 @@ interface SheetProps {
 // One SVG as wide as the window, that scrolls when it is higher.
 export function Sheet({ title, subtitle, note, name, height, most = 1600, children }: SheetProps) {
   const window = useRef<HTMLDivElement>(null), svg = useRef<SVGSVGElement>(null), palette = usePalette(), size = useSize(window);
-  useSvgOffer(svg, palette);
+  useSvgOffer(svg, palette, shown([title, subtitle].filter((t) => t !== null).join(' – ') || name));
   const width = Math.max(260, Math.min(most, size.width - 24)), tall = Math.max(120, height(width, size.height - 110));
   return (
     <div class="sheet" ref={window} tabIndex={0} role="group" aria-label={name}>

@@ -4,7 +4,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { DARK, LIGHT, type Palette } from './colors';
 import { useStore } from './store';
-import { offer, svgOfElement } from './svg';
+import { addTitle, offer, svgOfElement } from './svg';
 import { isDark, useLook } from './theme';
 
 export function usePalette(): Palette {
@@ -36,8 +36,13 @@ export function useOffer(svg: () => string | null): void {
   last.current = svg;
   useEffect(() => offer(() => last.current()), []);
 }
-export function useSvgOffer(of: RefObject<SVGSVGElement | null>, palette: Palette): void {
-  useOffer(() => svgOfElement(of.current, palette.ground));
+// Of an <svg>: all of it where a part is in sight (`whole` is its view box then), with a title above.
+export function useSvgOffer(of: RefObject<SVGSVGElement | null>, palette: Palette, title: string, whole?: string): void {
+  useOffer(() => svgOfElement(of.current, palette.ground, (copy) => {
+    if (whole) copy.setAttribute('viewBox', whole);
+    copy.querySelector('[data-moves]')?.removeAttribute('transform');
+    addTitle(copy, title, palette.ink);
+  }));
 }
 
 // Letters that fit; the mean letter of the page's fonts is a little narrower than this.

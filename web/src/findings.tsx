@@ -20,6 +20,15 @@ function Sentence({ text }: { text: string }) {
   );
 }
 
+const ENOUGH = 300; // pixels of a view that show what was followed
+
+// The view may be below the window's end: then the page scrolls to it, with the controls above.
+function follow(f: Finding): void {
+  act.follow(f);
+  const panel = document.getElementById('panel'), controls = document.querySelector('.controls');
+  if (panel && window.innerHeight - panel.getBoundingClientRect().top < ENOUGH) controls?.scrollIntoView();
+}
+
 const leads = (f: Finding) => f.view !== null || f.selection !== null;
 
 export function Findings({ findings }: { findings: Finding[] }) {
@@ -30,7 +39,7 @@ export function Findings({ findings }: { findings: Finding[] }) {
         {findings.map((f, at) => (
           <li key={at}>
             {leads(f) ? (
-              <button class="finding" type="button" onClick={() => act.follow(f)}>
+              <button class="finding" type="button" onClick={() => follow(f)}>
                 <Sentence text={f.text} />
                 <span class="finding-go" aria-hidden="true">→</span>
               </button>

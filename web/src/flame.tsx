@@ -14,6 +14,7 @@ import { nodesOf, type Nodes } from './flamenodes';
 import { timeBoxes } from './flametime';
 import { boxOfKey, levelOfBox, nextMatch, placeAmongSiblings, shownRows, stepFrom, type Step } from './flamewalk';
 import { matcher, searchText } from './search';
+import { openSource } from './source';
 import { act, state, useStore } from './store';
 import { followed, sumsOf, type Sums } from './sums';
 import type { Selection, Stacks, View } from './types';
@@ -68,7 +69,7 @@ const STEPS: Record<string, Step> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLef
 
 const zoomTo = (boxes: Boxes, b: number) => act.zoom(b === boxes.root ? null : boxes.key[b]!);
 
-// f, h, r and s act on the box under the pointer, else on the current one, wherever the focus is.
+// f, h, r, s and o act on the box under the pointer, else on the current one, wherever the focus is.
 function useLetters(boxes: Boxes, names: FlameNames, chosen: () => number): void {
   const last = useRef<(e: KeyboardEvent) => void>(() => {});
   last.current = (e) => {
@@ -78,6 +79,7 @@ function useLetters(boxes: Boxes, names: FlameNames, chosen: () => number): void
     else if (e.key === 'h' && isNamed) act.hide(subject);
     else if (e.key === 'r') act.fold();
     else if (e.key === 's' && isNamed) openSandwich(subject);
+    else if (e.key === 'o' && isNamed && names.of(subject).file !== null) openSource(names.of(subject).file!, names.of(subject).line);
     else return;
     e.preventDefault();
   };

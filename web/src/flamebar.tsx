@@ -122,7 +122,7 @@ export function FlameLegend({ boxes, names, palette }: { boxes: Boxes; names: Fl
           {KINDS[kind]!.words}
         </li>
       ))}
-      <li class="flame-hint">Enter or a click zooms; <kbd>f</kbd> only this function, <kbd>h</kbd> without it, <kbd>r</kbd> fold recursion, <kbd>s</kbd> sandwich</li>
+      <li class="flame-hint">Enter or a click zooms; <kbd>f</kbd> only this function, <kbd>h</kbd> without it, <kbd>r</kbd> fold recursion, <kbd>s</kbd> sandwich, <kbd>o</kbd> source</li>
     </ul>
   );
 }

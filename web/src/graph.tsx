@@ -6,12 +6,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { graphOf } from './callgraph';
 import type { Palette } from './colors';
-import { useOffer, usePalette, useSize } from './drawing';
+import { usePalette, useSize, useSvgOffer } from './drawing';
 import { lineThrough, loopBeside, type Line } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
 import { matcher, searchText } from './search';
 import { act, useStore } from './store';
-import { svgOfElement } from './svg';
 import { count, percent, shown } from './text';
 import type { GraphData, View } from './types';
 
@@ -37,9 +36,11 @@ const penOf = (total: number) => 0.8 + 4.2 * Math.sqrt(Math.min(1, total));
 const EDGE_LABELS = 30, // all of them have one; where there are more, those of large shares
   LABEL_FROM = 0.02;
 
-interface EdgeProps { edge: Edge; line: Line; names: [string, string]; palette: Palette; isFaint: boolean; isNear: boolean; hasLabel: boolean }
+const hasLabel = (g: GraphData, edge: Edge) => g.edges.length <= EDGE_LABELS || edge.total >= LABEL_FROM;
 
-function EdgeLine({ edge, line, names, palette, isFaint, isNear, hasLabel }: EdgeProps) {
+interface EdgeProps { edge: Edge; line: Line; names: [string, string]; palette: Palette; isFaint: boolean; isNear: boolean; size: number /* of its label; 0: none */ }
+
+function EdgeLine({ edge, line, names, palette, isFaint, isNear, size }: EdgeProps) {
   const colour = isNear ? palette.accent : palette.frame, words = share(edge.total) + (edge.calls > 0 ? `, ${count(edge.calls)} calls` : '');
   return (
     <g opacity={isFaint ? 0.25 : edge.total > 0 ? 1 : 0.4}>
@@ -47,8 +48,8 @@ function EdgeLine({ edge, line, names, palette, isFaint, isNear, hasLabel }: Edg
       <path d={line.path} fill="none" stroke={palette.ground} stroke-opacity="0" stroke-width="10" />
       <path d={line.path} fill="none" stroke={colour} stroke-width={penOf(edge.total)} stroke-dasharray={edge.total > 0 ? undefined : '3 4'} />
       <path d={line.arrow} fill={colour} />
-      {hasLabel && (
-        <text x={line.x} y={line.y + 4} font-size="11" text-anchor="middle" fill={palette.faint} stroke={palette.ground} stroke-width="4" paint-order="stroke">
+      {size > 0 && (
+        <text x={line.x} y={line.y + size * 0.36} font-size={size} text-anchor={line.isLoop ? 'start' : 'middle'} fill={palette.faint} stroke={palette.ground} stroke-width="4" paint-order="stroke">
           {share(edge.total)}
         </text>
       )}
@@ -137,7 +138,7 @@ function GraphDrawing({ g, lines, palette, current, near, matches, onPoint, onPi
         {g.edges.map((edge, i) => lines[i] && (
           <EdgeLine key={i} edge={edge} line={lines[i]} palette={palette} names={[shown(g.nodes[edge.from]!.name), shown(g.nodes[edge.to]!.name)]}
             isFaint={near !== null && edge.from !== current && edge.to !== current} isNear={near !== null && (edge.from === current || edge.to === current)}
-            hasLabel={g.edges.length <= EDGE_LABELS || edge.total >= LABEL_FROM || edge.from === current || edge.to === current} />
+            size={hasLabel(g, edge) || edge.from === current || edge.to === current ? Math.min(11, 0.95 * fontOf(g.nodes[edge.from]!, linesOf(g.nodes[edge.from]!))) : 0} />
         ))}
       </g>
       <g>
@@ -182,10 +183,7 @@ function GraphWindow({ view, g }: { view: View; g: GraphData }) {
   const current = picked ?? top, move = usePanZoom(window, { width, height }, g.width, g.height, g.nodes[top]!), hasFocus = useRef(false);
   const lines = useMemo(() => g.edges.map((e) => (e.points.length ? lineThrough(e.points, penOf(e.total)) : loopBeside(g.nodes[e.from]!, penOf(e.total)))), [g]);
   const near = useMemo(() => (picked === null ? null : nearOf(g, picked)), [g, picked]);
-  useOffer(() => svgOfElement(svg.current, palette.ground, (copy) => {
-    copy.setAttribute('viewBox', `-16 -16 ${g.width + 32} ${g.height + 32}`);
-    copy.querySelector('[data-moves]')!.removeAttribute('transform');
-  }));
+  useSvgOffer(svg, palette, shown(g.title), `-16 -16 ${g.width + 32} ${g.height + 32}`);
   const go = (at: number) => {
     const n = g.nodes[at]!;
     setPicked(at);

@@ -9,6 +9,7 @@ export interface Line {
   arrow: string;
   x: number; // where a label stands
   y: number;
+  isLoop: boolean; // then it begins there, else its middle is there
 }
 
 const round = (v: number) => Math.round(v * 10) / 10;
@@ -35,12 +36,12 @@ export function lineThrough(points: readonly number[], pen: number): Line | null
     else path += `C${round(xs[i - 1]!)} ${middle} ${round(xs[i]!)} ${middle} ${round(xs[i]!)} ${round(ys[i]!)}`;
   }
   const at = Math.max(1, n >> 1);
-  return { path, arrow: arrowAt(tip.x, tip.y, 0, isUp ? -1 : 1, pen), x: (xs[at - 1]! + xs[at]!) / 2, y: (ys[at - 1]! + ys[at]!) / 2 };
+  return { path, arrow: arrowAt(tip.x, tip.y, 0, isUp ? -1 : 1, pen), x: (xs[at - 1]! + xs[at]!) / 2, y: (ys[at - 1]! + ys[at]!) / 2, isLoop: false };
 }
 
 // From a box to itself, at its right side.
 export function loopBeside(box: { x: number; y: number; w: number; h: number }, pen: number): Line {
   const x = box.x + box.w / 2, up = Math.min(10, box.h / 3), out = 26;
   const path = `M${round(x)} ${round(box.y - up)}C${round(x + out)} ${round(box.y - 1.8 * up)} ${round(x + out)} ${round(box.y + up)} ${round(x + arrowLength(pen))} ${round(box.y + up)}`;
-  return { path, arrow: arrowAt(x, box.y + up, -1, 0, pen), x: x + out + 16, y: box.y };
+  return { path, arrow: arrowAt(x, box.y + up, -1, 0, pen), x: x + out - 4, y: box.y, isLoop: true };
 }

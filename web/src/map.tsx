@@ -2,12 +2,11 @@
 // map: parts of something and what flows between them, as boxes and lines.  A box is the warmer, the larger its share.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Palette } from './colors';
-import { useOffer, usePalette, useSize } from './drawing';
+import { usePalette, useSize, useSvgOffer } from './drawing';
 import { lineThrough, loopBeside } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
 import { matcher } from './search';
 import { act, useStore } from './store';
-import { svgOfElement } from './svg';
 import { percent, shown } from './text';
 import type { MapData, View } from './types';
 
@@ -73,10 +72,7 @@ export function LayerMap({ view }: { view: View }) {
   const m = view.data as MapData, palette = usePalette(), window = useRef<HTMLDivElement>(null), svg = useRef<SVGSVGElement>(null), { width, height } = useSize(window);
   const search = useStore((s) => s.selection.search), isMatch = matcher(search), [picked, setPicked] = useState<number | null>(null), current = picked ?? 0;
   const move = usePanZoom(window, { width, height }, m.width, m.height, { x: m.width / 2, y: 0 }), most = Math.max(0, ...m.boxes.map((b) => b.share));
-  useOffer(() => svgOfElement(svg.current, palette.ground, (copy) => {
-    copy.setAttribute('viewBox', `-16 -16 ${m.width + 32} ${m.height + 32}`);
-    copy.querySelector('[data-moves]')!.removeAttribute('transform');
-  }));
+  useSvgOffer(svg, palette, shown(m.title ?? view.title), `-16 -16 ${m.width + 32} ${m.height + 32}`);
   const go = (at: number) => {
     const b = m.boxes[at];
     if (!b) return;

@@ -21,12 +21,13 @@ const LEAST = 0.05,
   MOST = 6,
   READABLE = 0.72;
 
-// All of it where that can be read; else as large as can be read, with `centre` in the middle.
+// All of it where that can be read; else as large as can be read, with `centre` in the middle of the width.
 export function fitted(width: number, height: number, w: number, h: number, centre: { x: number; y: number }): Look {
   const pad = 16, whole = Math.min((width - 2 * pad) / w, (height - 2 * pad) / h, 1.3);
-  if (whole >= READABLE) return { scale: whole, x: (width - w * whole) / 2, y: Math.max(pad, (height - h * whole) / 2) };
+  if (whole >= READABLE) return { scale: whole, x: (width - w * whole) / 2, y: pad };
   const scale = 0.85;
-  return { scale, x: Math.min(pad, Math.max(width - pad - w * scale, width / 2 - centre.x * scale)), y: Math.min(pad, height / 3 - centre.y * scale) };
+  const x = w * scale <= width - 2 * pad ? (width - w * scale) / 2 : Math.min(pad, Math.max(width - pad - w * scale, width / 2 - centre.x * scale));
+  return { scale, x, y: Math.min(pad, height / 3 - centre.y * scale) };
 }
 
 interface Size { width: number; height: number }

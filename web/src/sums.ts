@@ -138,7 +138,7 @@ export function chosenThreads(block: Stacks, thread: string | null): Uint8Array 
   return Uint8Array.from(block.threads, (t) => (thread === null || t.track === thread || String(t.pid) === thread ? 1 : 0));
 }
 
-const chosen = memo<Uint8Array>(4);
+const chosen = memo<Uint8Array>(8);
 const CHOSEN = 1, STARTUP = 2;
 
 // Idle ones count with `idle`; samples without the lock do not with `gilOnly`.

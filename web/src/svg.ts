@@ -90,3 +90,12 @@ export function svgOfElement(element: SVGSVGElement | null, ground: string, chan
     [copy, ...copy.querySelectorAll(`[${name}]`)].forEach(e => e.removeAttribute(name));
   return new XMLSerializer().serializeToString(copy);
 }
+
+// Puts a title above a copy whose title stands outside of it on the page.
+export function addTitle(copy: SVGSVGElement, title: string, ink: string): void {
+  const { x, y, width, height } = copy.viewBox.baseVal, room = 34, text = document.createElementNS('http://www.w3.org/2000/svg', 'text');
+  copy.setAttribute('viewBox', `${x} ${y - room} ${width} ${height + room}`);
+  for (const [key, value] of Object.entries({ x: x + 12, y: y - 12, 'font-size': 15, 'font-weight': 650, fill: ink })) text.setAttribute(key, String(value));
+  text.textContent = title;
+  copy.prepend(text);
+}

@@ -15,7 +15,7 @@ import { Series } from './series';
 import { Source } from './source';
 import { act, useStore } from './store';
 import { offered } from './svg';
-import { Table } from './table';
+import { Table } from './table/table';
 import { shown } from './text';
 import { WholeRun } from './wholerun';
 
@@ -94,15 +94,15 @@ function TabList({ views, place }: { views: View[]; place: number }) {
 export function Views({ views }: { views: View[] }) {
   const name = useStore((s) => s.view), place = Math.max(0, views.findIndex((v) => v.name === name)), view = views[place];
   if (!view) return <main class="views"><p class="empty">This file holds nothing that could be shown.</p></main>;
-  const Shown = SHAPES[view.shape];
+  const Shown = SHAPES[view.shape], isPicture = PICTURES.includes(view.shape);
   return (
     <main class="views">
       <div class={`tab-line${views.length > MANY ? ' has-many' : ''}`}>
         <TabList views={views} place={place} />
-        {PICTURES.includes(view.shape) && <div class="panel-buttons"><SaveButtons view={view} /></div>}
       </div>
-      <div class="panel" id="panel" role="tabpanel" aria-labelledby={`tab-${place}`}>
+      <div class={`panel${isPicture ? ' is-picture' : ''}`} id="panel" role="tabpanel" aria-labelledby={`tab-${place}`}>
         {view.shape !== 'table' && <WholeRun view={view} />}
+        {isPicture && <div class="panel-buttons"><SaveButtons view={view} /></div>}
         <div class="panel-body"><Shown key={view.name} view={view} /></div>
       </div>
     </main>

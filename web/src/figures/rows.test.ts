@@ -146,6 +146,17 @@ test('a search says how much of the selection is in stacks with a match', () => 
   assert.equal(matcher(''), null);
 });
 
+test('amounts of frames add up, and what is folded has none of its own', () => {
+  const [block] = payloadOf(KNOWN).stacks;
+  const all = sumsOf(block!, WHOLE, USUAL);
+  assert.deepEqual([all.total, all.whole], [1000, 1000]);
+  assert.deepEqual([...all.self], [0, 100, 200, 300, 50, 0]);
+  assert.deepEqual([...all.cum], [650, 600, 500, 300, 50, 0]);
+  const mine = sumsOf(block!, { ...WHOLE, section: 'train' }, { ...USUAL, mine: true });
+  assert.deepEqual([mine.total, mine.whole, [...mine.frameOf]], [500, 1000, [0, 1, 2, 2, 0, 5]]);
+  assert.deepEqual([[...mine.self], [...mine.cum]], [[0, 0, 500, 0, 0, 0], [500, 500, 500, 0, 0, 0]]);
+});
+
 test('a graph keeps its places and is weighed for the selection', () => {
   const payload = payloadOf(KNOWN);
   const node = (fn: number | null): object => ({ fn, name: 'n', file: null, line: 0, x: 1, y: 2, w: 3, h: 4, self: 9, total: 9, calls: 0 });

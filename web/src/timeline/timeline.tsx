@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // timeline: the run from left to right: lanes of what was read or is derived, sections, and the selected time.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Band, Lane, Payload } from './types';
-import { DARK, LIGHT } from './colors';
+import type { Band, Lane, Payload } from '../types';
+import { DARK, LIGHT } from '../colors';
 import { ceilingOf, readingAt, rowsOf, stepsOf, type Steps } from './lanes';
 import { endsOf, Sliders } from './sliders';
-import { act, useStore } from './store';
-import { amount, percent, seconds, shown } from './text';
-import { isDark, useLook } from './theme';
+import { act, useStore } from '../store';
+import { amount, percent, seconds, shown } from '../text';
+import { isDark, useLook } from '../theme';
 import { AXIS, BAND, MOST_ROWS, paintTimeline, type Part, type Scene } from './timelinecanvas';
 
 const DRAGGED = 3; // pixels from which a press is a drag
 const LIVE_MS = 120; // how often views follow a drag
-const LANES_MAX = 190, LANE_MIN = 32, LANE_MAX = 46; // pixels of all lanes, and of one
+const LANES_MAX = 180, LANE_MIN = 28, LANE_MAX = 46; // pixels of all lanes, and of one
 
 // --- Values at a moment
 

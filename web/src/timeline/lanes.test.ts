@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readingAt, rowsOf, stepsOf } from './lanes';
-import { payloadOf, WHOLE } from './testpayload';
-import type { Lane } from './types';
+import { payloadOf, WHOLE } from '../testpayload';
+import type { Lane } from '../types';
 
 // Two slices of 1 ms: 2 samples of a running thread that holds the lock, then 1 without it and 1 idle one of another thread.
 const payload = () => payloadOf({

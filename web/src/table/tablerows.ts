@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tablerows: which rows of a table are shown, and in what order: sorted, searched, and in trees only below open rows.
 //
-// Rows are numbers of the table's data; nothing is copied.  A hundred thousand rows are sorted by the digits of their
-// keys (a radix sort), which takes as long for text, since texts get ranks once.
-import type { TableColumn, TableData } from './types';
-import { searchText, type Matcher } from './search';
+// Rows are numbers of the table's data; nothing is copied.  Texts are sorted by ranks, which they get once.
+import type { TableColumn, TableData } from '../types';
+import { sorted } from '../figures/order';
+import { searchText, type Matcher } from '../search';
 
 export interface Sort { column: string; isDown: boolean }
 
@@ -29,38 +29,15 @@ function keysOf(column: TableColumn, strings: readonly string[]): ArrayLike<numb
 
 // --- Sorting
 
-const HALVES = 4, VALUES = 1 << 16;
-
-// Bits of doubles in the order of their numbers; what is no number comes last in both directions.
-function sortableBits(keys: ArrayLike<number>, n: number, isDown: boolean): Uint16Array {
-  const doubles = new Float64Array(n), words = new Uint32Array(doubles.buffer);
-  for (let i = 0; i < n; i++) {
-    const key = keys[i]!;
-    doubles[i] = Number.isNaN(key) ? Infinity : (isDown ? -key : key) + 0;
-    const high = words[2 * i + 1]!, isNegative = high >>> 31 === 1;
-    words[2 * i + 1] = isNegative ? ~high : high ^ 0x80000000;
-    if (isNegative) words[2 * i] = ~words[2 * i]!;
-  }
-  return new Uint16Array(doubles.buffer);
-}
-
-function sortByHalf(order: Uint32Array, to: Uint32Array, bits: Uint16Array, half: number): boolean {
-  const n = order.length, begins = new Uint32Array(VALUES + 1);
-  for (let i = 0; i < n; i++) begins[bits[HALVES * i + half]! + 1]!++;
-  if (begins[bits[half]! + 1] === n) return false; // all alike
-  for (let v = 0; v < VALUES; v++) begins[v + 1]! += begins[v]!;
-  for (let i = 0; i < n; i++) to[begins[bits[HALVES * order[i]! + half]!]!++] = order[i]!;
-  return true;
-}
-
-// Equal rows keep their order.
-export function sorted(data: TableData, sort: Sort | null, strings: readonly string[]): Uint32Array {
-  let order = Uint32Array.from({ length: data.n }, (_, i) => i), other = new Uint32Array(data.n);
+// Equal rows keep their order; empty cells come last in both directions.
+export function sortedRows(data: TableData, sort: Sort | null, strings: readonly string[]): Int32Array {
+  const rows = new Int32Array(data.n), amounts = new Float64Array(data.n);
+  for (let row = 0; row < data.n; row++) rows[row] = row;
   const column = sort && data.columns.find((c) => c.name === sort.column);
-  if (!column || data.n < 2) return order;
-  const bits = sortableBits(keysOf(column, strings), data.n, sort.isDown);
-  for (let half = 0; half < HALVES; half++) if (sortByHalf(order, other, bits, half)) [order, other] = [other, order];
-  return order;
+  if (!column) return rows;
+  const keys = keysOf(column, strings);
+  for (let row = 0; row < data.n; row++) amounts[row] = Number.isNaN(keys[row]!) ? -Infinity : sort.isDown ? keys[row]! : -keys[row]!;
+  return sorted(rows, amounts);
 }
 
 // --- Searching
@@ -104,7 +81,7 @@ export function treeKeys(data: TableData): Float64Array {
 }
 
 export interface Rows {
-  rows: Uint32Array; // that are shown, from top to bottom
+  rows: Int32Array; // that are shown, from top to bottom
   depths: Uint16Array | null; // of trees, by row of the data
   hasChildren: Uint8Array | null;
 }
@@ -116,7 +93,7 @@ function depthsOf(parents: ArrayLike<number>, n: number): Uint16Array {
 }
 
 // Children follow their parents, each level in the given order.
-function flattened(order: Uint32Array, parents: ArrayLike<number>, isShown: (row: number) => boolean, isOpen: (row: number) => boolean): { rows: Uint32Array; hasChildren: Uint8Array } {
+function flattened(order: Int32Array, parents: ArrayLike<number>, isShown: (row: number) => boolean, isOpen: (row: number) => boolean): { rows: Int32Array; hasChildren: Uint8Array } {
   const n = order.length, first = new Int32Array(n + 1).fill(-1), next = new Int32Array(n), hasChildren = new Uint8Array(n), rows: number[] = [];
   for (let i = n - 1; i >= 0; i--) {
     const row = order[i]!, up = parents[row]!;
@@ -132,10 +109,10 @@ function flattened(order: Uint32Array, parents: ArrayLike<number>, isShown: (row
     if (next[row]! >= 0) stack.push(next[row]!);
     if (first[row + 1]! >= 0 && isOpen(row)) stack.push(first[row + 1]!);
   }
-  return { rows: Uint32Array.from(rows), hasChildren };
+  return { rows: Int32Array.from(rows), hasChildren };
 }
 
-export function rowsOfTable(data: TableData, order: Uint32Array, found: Uint8Array | null, isOpen: (row: number) => boolean): Rows {
+export function rowsOfTable(data: TableData, order: Int32Array, found: Uint8Array | null, isOpen: (row: number) => boolean): Rows {
   if (!data.parents) return { rows: found ? order.filter((row) => found[row]! > 0) : order, depths: null, hasChildren: null };
   // What was searched for must be seen: above a match everything is open.
   const opened = (row: number) => (found ? found[row] === 2 || isOpen(row) : isOpen(row));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // sliders: both ends of the selected time, for the keyboard and for whoever wants to move one of them.
 import { useRef } from 'preact/hooks';
-import type { Payload } from './types';
-import { act, state, stepNs } from './store';
-import { seconds } from './text';
+import type { Payload } from '../types';
+import { act, state, stepNs } from '../store';
+import { seconds } from '../text';
 
 export type Ends = [number, number]; // ns
 type End = 0 | 1;

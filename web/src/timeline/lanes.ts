@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // lanes: what the timeline draws: curves of readings as they are, and steps that are summed from a block of stacks.
-import type { Band, Lane, Payload, Selection, Stacks } from './types';
-import { GIL, IDLE } from './types';
-import { memo } from './memo';
+import type { Band, Lane, Payload, Selection, Stacks } from '../types';
+import { GIL, IDLE } from '../types';
+import { memo } from '../memo';
 
 // Amounts by stretch of time, each stepNs long: of the whole run, and of the selected thread and section.
 export interface Steps { stepNs: number; all: Float64Array; part: Float64Array | null }

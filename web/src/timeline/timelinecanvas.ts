@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // timelinecanvas: paints the timeline: an axis of seconds, lanes, bands of sections, and what is selected.
-import type { Band, Curve, Lane } from './types';
-import { shadeOf, type Palette } from './colors';
+import type { Band, Curve, Lane } from '../types';
+import { shadeOf, type Palette } from '../colors';
 import type { Steps } from './lanes';
 
 export const AXIS = 17, BAND = 15, MOST_ROWS = 6;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // table: a table or tree of which only the visible rows stand in the document.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { TableColumn, TableData, View } from './types';
-import { jumpFrom } from './jump';
-import { say } from './message';
-import { tableOf } from './rows';
-import { copy, csv } from './save';
-import { matcher } from './search';
-import { act, state, useStore } from './store';
+import type { TableColumn, TableData, View } from '../types';
+import { jumpFrom } from '../jump';
+import { say } from '../message';
+import { tableOf } from '../rows';
+import { copy, csv } from '../save';
+import { matcher } from '../search';
+import { act, state, useStore } from '../store';
 import { detailOf, Headings, layoutOf, Row, ROW, type Layout } from './tablecells';
-import { matching, rowsOfTable, sorted, treeKeys, type Rows, type Sort } from './tablerows';
-import { count, shown } from './text';
-import { usePrinting } from './printing';
-import { WholeRun } from './wholerun';
+import { matching, rowsOfTable, sortedRows, treeKeys, type Rows, type Sort } from './tablerows';
+import { count, shown } from '../text';
+import { usePrinting } from '../printing';
+import { WholeRun } from '../wholerun';
 
 const HEAD = 30, AROUND = 8; // pixels of the heading; rows beyond the visible ones
 const TALLEST = 8_000_000; // pixels: what all browsers can scroll; taller tables scroll in larger steps
@@ -36,13 +36,13 @@ function openAtFirst(data: TableData): (row: number) => boolean {
   return (row) => (share ? share.cells[row]! >= MUCH : data.parents![row] === 0);
 }
 
-interface Model { data: TableData; rows: Rows; found: Uint8Array | null; order: Uint32Array; keys: Float64Array | null; isOpen: (row: number) => boolean }
+interface Model { data: TableData; rows: Rows; found: Uint8Array | null; order: Int32Array; keys: Float64Array | null; isOpen: (row: number) => boolean }
 
 function useModel(view: View, sort: Sort | null, turned: ReadonlyMap<number, boolean>): Model {
   const payload = useStore((s) => s.payload), selection = useStore((s) => s.selection), options = useStore((s) => s.options);
   const { from, to, section, thread, search } = selection;
   const data = useMemo(() => tableOf(view, payload, selection, options), [view, payload, from, to, section, thread, options]);
-  const order = useMemo(() => sorted(data, sort, payload.strings), [data, sort]);
+  const order = useMemo(() => sortedRows(data, sort, payload.strings), [data, sort]);
   const found = useMemo(() => {
     const match = matcher(search);
     return match && matching(data, match, payload.strings);
