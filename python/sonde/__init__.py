@@ -47,10 +47,10 @@ __all__ = [
 
 
 def plot(profile, path=None, force=False):
-    """Shows the flame graph and the call graph of a Profile, which stops collecting.
+    """Shows a Profile, which stops collecting, as a page: functions, callers, flame graph, call graph.
 
-    In a notebook both appear below the cell.  Elsewhere, and whenever a path is given (x.html), they are written as one
-    page that needs nothing else and stays when the program ends; its path is printed, and returned.  A file that is there
+    In a notebook it appears below the cell.  Elsewhere, and whenever a path is given (x.html), it is written as one
+    file that needs nothing else and stays when the program ends; its path is printed, and returned.  A file that is there
     already is replaced with force=True alone.
     """
     if hasattr(profile, "_capture"):

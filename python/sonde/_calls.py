@@ -60,6 +60,12 @@ class Profile(Runs, _sonde.Profile):
     __doc__ = _sonde.Profile.__doc__
     _is_calling = False
 
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """What a notebook shows: the page of plot(), unless it is large or more is being collected."""
+        from ._plot import bundle, page_of_calls
+
+        return bundle(self, lambda: None if self._is_enabled else page_of_calls(self))
+
     def __call__(self, func):
         """As a decorator: every outermost call of the function is profiled, and all of them add up here.
 

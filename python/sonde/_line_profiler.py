@@ -462,6 +462,12 @@ class LineProfiler(Decorating, _sonde.Lines):
         for func in functions:
             self.add_function(func)
 
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """What a notebook shows: a page with the source and its figures, unless it is large."""
+        from ._plot import bundle, page_of_lines
+
+        return bundle(self, lambda: page_of_lines(self))
+
     # ---- what is profiled
 
     def __call__(self, func):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""sonde.plot: the flame graph and the call graph of a Profile, in a notebook or as a page of its own.
+"""sonde.plot, and what results show in a notebook: the page that `sonde view` makes.
 
-Both are drawn by the program `sonde` of this package, which gets what was measured as a capture.
+It is made by the program `sonde` of this package, which gets what was measured as a file without a name.
 """
 import html
 import os
@@ -10,48 +10,36 @@ import subprocess
 import sys
 import tempfile
 
-HEIGHT = 640  # pixels of each picture inside a notebook
+HEIGHT = 720  # pixels of the page inside a notebook
+SHOWN_BYTES = 2000000  # of a page that is shown unasked
 
-# Each picture is a document of its own, so that their scripts and addresses stay apart.
-FRAME = '<iframe title="{title}" srcdoc="{picture}" style="{style}"></iframe>'
-PICTURE = '<!DOCTYPE html><html><head><meta charset="utf-8"><style>body {{ margin: 0 }} svg {{ display: block }}</style></head><body>{svg}</body></html>'
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ margin: 0; font: 14px system-ui, sans-serif; display: flex; flex-direction: column; height: 100vh }}
-nav {{ padding: 6px 12px; border-bottom: 1px solid #d8d3ca }}
-nav a {{ margin-right: 16px; color: #7440b3 }}
-iframe {{ flex: 1; border: 0; width: 100% }}
-#graph, body:has(#graph:target) #flame {{ display: none }}
-#graph:target, #flame {{ display: flex; flex: 1 }}
-</style></head>
-<body><nav><a href="#flame">Flame graph</a><a href="#graph">Call graph</a></nav>
-<div id="flame">{flame}</div><div id="graph">{graph}</div>
-</body></html>
-"""
+# A document of its own, which gets nothing of the notebook: no address, no storage, no cookies.
+FRAME = '<iframe title="{title}" sandbox="allow-scripts allow-downloads" srcdoc="{page}" style="width: 100%; height: {height}px; border: 1px solid #8886"></iframe>'
 
 
-class Pictures:
-    """What a notebook shows: the flame graph, and the call graph below it."""
+class Page:
+    """A page as a notebook shows it."""
 
-    def __init__(self, title, flame, graph):
-        self.title, self.flame, self.graph = title, flame, graph
-
-    def _frames(self, style):
-        return [FRAME.format(title=html.escape(words, quote=True), picture=html.escape(PICTURE.format(svg=svg), quote=True), style=style)
-                for words, svg in (("flame graph", self.flame), ("call graph", self.graph))]
+    def __init__(self, title, text):
+        self.title, self.text = title, text
 
     def _repr_html_(self):
-        return "\n".join(self._frames("width: 100%; height: {0}px; border: 1px solid #d8d3ca".format(HEIGHT)))
-
-    def page(self):
-        """The same as one page that needs nothing else."""
-        flame, graph = self._frames("")
-        return PAGE.format(title=html.escape(self.title), flame=flame, graph=graph)
+        return FRAME.format(title=html.escape(self.title, quote=True), page=html.escape(self.text, quote=True), height=HEIGHT)
 
     def __repr__(self):
-        return "flame graph and call graph of {0}".format(self.title)
+        return "page of {0}".format(self.title)
+
+
+def bundle(result, page):
+    """What _repr_mimebundle_ of a result returns; `page` makes its page, or returns None where there is nothing to show."""
+    shown = {"text/plain": repr(result)}
+    try:
+        made = page()
+    except (RuntimeError, OSError, ValueError):  # without the program, the plain text is what there is
+        made = None
+    if made is not None and len(made.text) < SHOWN_BYTES:
+        shown["text/html"] = made._repr_html_()
+    return shown
 
 
 def _program():
@@ -60,16 +48,16 @@ def _program():
     for path in _places():
         if _is_program(path):
             return path
-    raise RuntimeError("the program `sonde`, which draws, is neither in this package nor on PATH; install sonde again, or run `make`")
+    raise RuntimeError("the program `sonde`, which makes pages, is neither in this package nor on PATH; install sonde again, or run `make`")
 
 
-def _draw(program, capture, kind):
-    """The SVG of the capture in the open file, without the line that makes it a file."""
-    done = subprocess.run([program, "convert", "/proc/self/fd/{0}".format(capture.fileno()), "-", "--format", kind], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[capture.fileno()])
+def _html_of(file):
+    """The page of what is in the open file."""
+    done = subprocess.run([_program(), "convert", "/proc/self/fd/{0}".format(file.fileno()), "-", "--format", "html"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[file.fileno()])
     if done.returncode:
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip() or "sonde ended with {0}".format(done.returncode))
-    return done.stdout.decode("utf-8").split("?>\n", 1)[1]
+    return done.stdout.decode("utf-8")
 
 
 def _command():
@@ -78,18 +66,35 @@ def _command():
     return " ".join([os.path.basename(words[0])] + words[1:]) if words and words[0] not in ("-c", "-m") else "Python"
 
 
-def _pictures(profile):
-    program = _program()
+def page_of_calls(profile):
+    """The page of a Profile; None of one that has nothing."""
     if not profile.getstats():
-        raise ValueError("nothing was profiled yet: enable(), run what is to be seen, then plot()")
+        return None
     title = _command().encode("utf-8", "replace").decode("utf-8")
     with tempfile.TemporaryFile(prefix="sonde-plot-") as capture:  # without a name, so a death leaves nothing
         capture.write(profile._capture(title))
         capture.flush()
-        return Pictures(title, _draw(program, capture, "flamegraph"), _draw(program, capture, "graph"))
+        return Page(title, _html_of(capture))
 
 
-def _shows_pictures():
+def page_of_lines(profiler):
+    """The page of a LineProfiler; None of one that has nothing."""
+    if not any(profiler.get_stats().timings.values()):
+        return None
+    with tempfile.TemporaryDirectory(prefix="sonde-plot-") as folder:
+        path = os.path.join(folder, "lines.lprof")
+        profiler.dump_stats(path)
+        with open(path, "rb") as f:
+            return Page(_command(), _html_of(f))
+
+
+def page_of_model(model, name, count):
+    from ._picture import draw
+
+    return Page(name, draw(model, ["--count", count, "--format", "html", "-o", "-"]).decode("utf-8"))
+
+
+def _shows_pages():
     """Are we in a notebook, or in what else shows HTML?"""
     if "IPython" not in sys.modules:
         return False
@@ -98,7 +103,7 @@ def _shows_pictures():
 
 
 def _check(path, force):
-    """Before anything is drawn: can the page have this name?"""
+    """Before anything is made: can the page have this name?"""
     if not path.lower().endswith((".html", ".htm")) and (os.path.isfile(path) or not os.path.exists(path)):
         raise ValueError("plot() writes a page, x.html, not {0!r}; a picture alone is made by p.dump_stats('x.pstats') and then "
                          "`sonde report x.pstats --graph -o x.svg`".format(path))
@@ -133,15 +138,17 @@ def plot(profile, path, force):
     if path is not None:
         path = os.path.abspath(os.fsdecode(path))
         _check(path, force)
-    pictures = _pictures(profile)
-    if path is None and _shows_pictures():
+    page = page_of_calls(profile)
+    if page is None:
+        raise ValueError("nothing was profiled yet: enable(), run what is to be seen, then plot()")
+    if path is None and _shows_pages():
         from IPython.display import display
 
-        display(pictures)
+        display(page)
         return None
     if path is None:
         handle, path = tempfile.mkstemp(prefix="sonde-plot-", suffix=".html")
         os.close(handle)
-    _write(path, pictures.page())
+    _write(path, page.text)
     print(path)
     return path

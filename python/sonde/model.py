@@ -577,6 +577,12 @@ class ProfilerReport:
     def _repr_html_(self):
         return self.pretty_details._repr_html_()
 
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """What a notebook shows: a page with layers, operators and pictures, unless it is large."""
+        from ._plot import bundle, page_of_model
+
+        return bundle(self, lambda: page_of_model(self._profile.model, self._profile.name(), self._profile.count))
+
     def __str__(self):
         """The tables that `sonde model` prints."""
         from ._picture import draw
@@ -658,9 +664,9 @@ class Picture:
 
     def show(self):
         """Shows the picture below the cell of a notebook; elsewhere writes it to a file and prints its path."""
-        from ._plot import _shows_pictures
+        from ._plot import _shows_pages
 
-        if _shows_pictures():
+        if _shows_pages():
             from IPython.display import display
 
             display(self)

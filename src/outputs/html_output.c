@@ -7,9 +7,15 @@
 #include "outputs/inputs.h"
 #include "outputs/page/page_maker.h"
 
-/* A capture that is not kept has the name of the page, with a suffix behind it. */
+/* A capture that is not kept has the name of the page, with a suffix behind it.  What
+ * comes from Python has no name: there the command is known. */
 static const char *name_of(const struct sd_output_job *job)
 {
+    const char *command =
+        job->profile ? sd_profile_meta(job->profile, "command") : NULL;
+
+    if (strncmp(job->from, "/proc/", strlen("/proc/")) == 0)
+        return command && !strchr(command, '/') ? command : "Python";
     return strncmp(job->from, job->to, strlen(job->to)) == 0 ? job->to : job->from;
 }
 

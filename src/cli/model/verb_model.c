@@ -406,10 +406,12 @@ static int put_picture(const struct sd_model_costs *c, const struct request *w,
 static int put_page(const struct sd_command *command, const struct sd_model_costs *c,
                     const struct request *w, struct sd_out *out)
 {
-    const struct sd_page_request page = { .name = command->words[0],
-                                          .privacy = command->values[OPT_SHARE].number
-                                                         ? SD_PAGE_SHARED
-                                                         : SD_PAGE_WHOLE };
+    /* What comes from Python has no name. */
+    bool has_name = strncmp(command->words[0], "/proc/", 6) != 0;
+    const struct sd_page_request page = {
+        .name = has_name ? command->words[0] : sd_model_title(c->model),
+        .privacy = command->values[OPT_SHARE].number ? SD_PAGE_SHARED : SD_PAGE_WHOLE
+    };
     struct sd_view_request r = w->views;
     struct sd_machine machine;
 

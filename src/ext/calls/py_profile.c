@@ -844,7 +844,14 @@ static PyMemberDef profile_members[] = {
     { NULL, 0, 0, 0, NULL },
 };
 
+static PyObject *get_is_enabled(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct sd_py_profile *)self)->is_enabled);
+}
+
 static PyGetSetDef profile_attributes[] = {
+    { "_is_enabled", get_is_enabled, NULL, "Does it collect now?", NULL },
     { "untraced", get_untraced, NULL,
       "Seconds in which calls were not traced, summed over its threads: another tool "
       "took the\ninterpreter's events away, or a recursion was too deep for the C "
