@@ -38,6 +38,9 @@ struct sd_slices;
  * (profile/slices.h).  On success the caller releases it. */
 int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
                        const struct sd_filter *filter, struct sd_slices *out);
+/* The same of traced calls that have a timeline (p->n_timeline_calls). */
+int sd_captures_call_slices(const struct sd_profile *p, char *const *files, size_t n,
+                            struct sd_slices *out);
 /* Copies all of them into one file. */
 int sd_captures_copy(const struct sd_loader *how, char *const *files, size_t n,
                      struct sd_capture_merge *to);
