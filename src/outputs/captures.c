@@ -243,16 +243,24 @@ int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
     return rc;
 }
 
-int sd_captures_call_slices(const struct sd_profile *p, char *const *files, size_t n,
-                            struct sd_slices *out)
+int sd_captures_slices_of(const struct sd_profile *p, enum sd_evidence e,
+                          char *const *files, size_t n, const struct sd_filter *filter,
+                          struct sd_slices *out)
 {
-    const char **paths = open_names(files, n);
+    const char **paths;
     int rc;
 
     *out = (struct sd_slices){ 0 };
+    if (e == SD_SAMPLES) {
+        rc = sd_captures_slices(p, files, n, filter, out);
+        return rc < 0 ? rc : 1;
+    }
+    if (e != SD_CALLS || p->n_timeline_calls == 0)
+        return 0;
+    paths = open_names(files, n);
     rc = paths ? sd_call_slices_load(out, p, paths, n) : sd_no_memory();
     sd_free(paths);
-    return rc;
+    return rc < 0 ? rc : 1;
 }
 
 static int load(const struct sd_loader *how, char *const *files, size_t n,
