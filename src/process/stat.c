@@ -98,7 +98,7 @@ int sd_process_stat(pid_t pid, struct sd_process_stat *out)
     return read_stat(path, out);
 }
 
-int sd_thread_stat(pid_t pid, pid_t tid, struct sd_process_stat *out)
+int sd_process_stat_of_thread(pid_t pid, pid_t tid, struct sd_process_stat *out)
 {
     char path[64];
 
@@ -113,11 +113,11 @@ uint64_t sd_process_start_time(pid_t pid)
     return sd_process_stat(pid, &st) == 0 ? st.start_ticks : 0;
 }
 
-uint64_t sd_thread_start_time(pid_t pid, pid_t tid)
+uint64_t sd_process_thread_start_time(pid_t pid, pid_t tid)
 {
     struct sd_process_stat st;
 
-    return sd_thread_stat(pid, tid, &st) == 0 ? st.start_ticks : 0;
+    return sd_process_stat_of_thread(pid, tid, &st) == 0 ? st.start_ticks : 0;
 }
 
 uint64_t sd_process_start_ns(uint64_t start_ticks)

@@ -41,7 +41,8 @@ TEST(stat_knows_our_own_process)
     CHECK(sd_process_stat(0, &st) == 0);
     CHECK(st.parent == getppid());
     CHECK(st.start_ticks == sd_process_start_time(getpid()));
-    CHECK(sd_thread_start_time(getpid(), (pid_t)syscall(SYS_gettid)) >= st.start_ticks);
+    CHECK(sd_process_thread_start_time(getpid(), (pid_t)syscall(SYS_gettid)) >=
+          st.start_ticks);
     CHECK(sd_process_start_ns(st.start_ticks) <= sd_clock_ns());
 }
 
