@@ -17,6 +17,7 @@ struct sd_process_stat {
     int64_t n_threads;    /* 1 of a zombie, whose threads are gone */
     uint64_t start_ticks; /* clock ticks since boot */
     uint64_t n_faults;    /* page faults, minor and major */
+    bool is_of_kernel;    /* a thread of the kernel */
     bool is_thread; /* /proc has the threads of a process under their numbers, too */
     char name[SD_PROCESS_NAME];
     size_t n_bytes; /* of the line: what reading it adds to our own I/O counts */
