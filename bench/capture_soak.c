@@ -90,7 +90,7 @@ static uint64_t count_spans(const char *path, uint64_t *sum)
     while (sd_reader_next(r, &view) == 1) {
         uint32_t at = 0;
 
-        while ((record = sd_chunk_next(&view, &at))) {
+        while ((record = sd_chunk_view_next(&view, &at))) {
             const void *p = record;
 
             if (record->type != SD_REC_SPAN)

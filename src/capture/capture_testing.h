@@ -133,7 +133,7 @@ static inline void sd_seen_fill(struct sd_test_counts *seen, struct sd_reader *r
         seen->chunks++;
         if (view.is_first_of_stream)
             last = 0;
-        while ((record = sd_chunk_next(&view, &at)))
+        while ((record = sd_chunk_view_next(&view, &at)))
             sd_seen_record(seen, &digits, record, &last);
     }
     seen->health = *sd_reader_health(r);

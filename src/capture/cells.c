@@ -157,7 +157,7 @@ int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
     *out = NULL;
     if (!t)
         return sd_no_memory();
-    t->is_here = sd_page_emptied_by_fork();
+    t->is_here = sd_pool_page_emptied_by_fork();
     if (!t->is_here)
         rc = sd_no_memory();
     else if (w)
@@ -507,7 +507,7 @@ void sd_cells_free(struct sd_cells *t)
     sd_free(t->cells);
     sd_pool_unmap_head(t->head);
     sd_guarded_fd_release(&t->file);
-    sd_page_release(t->is_here);
+    sd_pool_page_release(t->is_here);
     sd_free(t);
 }
 

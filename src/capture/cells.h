@@ -116,5 +116,5 @@ struct sd_cells_view {
     uint64_t first;
     const uint8_t *cells; /* n * cell_bytes, 8-byte aligned; borrowed from the view */
 };
-bool sd_chunk_cells(const struct sd_chunk_view *view, struct sd_cells_view *out);
+bool sd_cells_of_chunk(const struct sd_chunk_view *view, struct sd_cells_view *out);
 #endif

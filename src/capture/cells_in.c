@@ -58,7 +58,7 @@ bool sd_cells_in_segment(const struct sd_live_in *in, uint32_t i, uint8_t *buf,
     return true;
 }
 
-bool sd_chunk_cells(const struct sd_chunk_view *view, struct sd_cells_view *out)
+bool sd_cells_of_chunk(const struct sd_chunk_view *view, struct sd_cells_view *out)
 {
     const struct sd_segment *s = (const void *)view->p;
 

@@ -68,10 +68,10 @@ static void read_table(struct sd_scratch *s, struct table_seen *seen)
     while (sd_reader_next(r, &view) == 1) {
         uint32_t at = 0;
 
-        if (sd_chunk_cells(&view, &cells))
+        if (sd_cells_of_chunk(&view, &cells))
             see_cells(seen, &cells);
         else if (view.type == SD_CHUNK_DEFS)
-            while ((record = sd_chunk_next(&view, &at)))
+            while ((record = sd_chunk_view_next(&view, &at)))
                 seen->n_sites += record->type == SD_REC_SITE;
     }
     sd_reader_free(r);

@@ -62,16 +62,16 @@ TEST(golden_capture_of_version_1_0_is_read)
     CHECK(sd_reader_health(r)->events == 1 && sd_reader_health(r)->status == 0);
     CHECK(sd_reader_next(r, &view) == 1 && view.type == SD_CHUNK_META);
     CHECK(sd_reader_next(r, &view) == 1 && view.type == SD_CHUNK_EVENTS);
-    record = sd_chunk_next(&view, &at);
+    record = sd_chunk_view_next(&view, &at);
     p = record;
     CHECK(record->type == SD_REC_STRING);
     CHECK(memcmp(((const struct sd_rec_string *)p)->text, "load", 4) == 0);
-    CHECK(sd_chunk_next(&view, &at)->type == SD_REC_SITE);
-    p = record = sd_chunk_next(&view, &at);
+    CHECK(sd_chunk_view_next(&view, &at)->type == SD_REC_SITE);
+    p = record = sd_chunk_view_next(&view, &at);
     CHECK(record->type == SD_REC_SPAN);
     CHECK(((const struct sd_rec_span *)p)->from == 5000000000);
     CHECK(((const struct sd_rec_span *)p)->to == 5001500000);
-    CHECK(sd_chunk_next(&view, &at) == NULL && sd_reader_next(r, &view) == 0);
+    CHECK(sd_chunk_view_next(&view, &at) == NULL && sd_reader_next(r, &view) == 0);
     sd_reader_free(r);
 }
 

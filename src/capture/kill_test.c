@@ -171,7 +171,7 @@ static void check_nothing_lost(struct run *run, uint64_t *n_events)
         uint32_t at = 0;
 
         memset(&digits, 0, sizeof digits);
-        while ((record = sd_chunk_next(&view, &at)))
+        while ((record = sd_chunk_view_next(&view, &at)))
             check_record(&f, &digits, record);
     }
     CHECK(f.wrong == 0);

@@ -36,7 +36,7 @@ TEST(a_whole_capture_has_every_cell_of_its_tables)
     CHECK(sd_reader_open_bytes(bytes.p, bytes.n, &r) == 0);
     while (sd_reader_next(r, &view) == 1) {
         n_defs += view.type == SD_CHUNK_DEFS;
-        if (view.type == SD_CHUNK_CELLS && sd_chunk_cells(&view, &cells))
+        if (view.type == SD_CHUNK_CELLS && sd_cells_of_chunk(&view, &cells))
             n += cells.n;
     }
     CHECK(n == N + 3 && n_defs == 4);

@@ -216,7 +216,7 @@ static int open_bell(struct sd_pool *p)
     return rc;
 }
 
-_Atomic uint32_t *sd_page_emptied_by_fork(void)
+_Atomic uint32_t *sd_pool_page_emptied_by_fork(void)
 {
     void *page =
         mmap(NULL, SD_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -228,7 +228,7 @@ _Atomic uint32_t *sd_page_emptied_by_fork(void)
     return page;
 }
 
-void sd_page_release(_Atomic uint32_t *page)
+void sd_pool_page_release(_Atomic uint32_t *page)
 {
     if (page)
         munmap((void *)page, SD_PAGE);
@@ -246,7 +246,7 @@ int sd_pool_new(const char *live_dir, uint64_t salt, struct sd_pool **out)
     p->who = sd_who_am_i();
     p->salt = salt;
     p->dir = absolute(live_dir);
-    p->owner = sd_page_emptied_by_fork();
+    p->owner = sd_pool_page_emptied_by_fork();
     rc = p->dir && p->owner ? open_bell(p) : sd_no_memory();
     if (rc == 0 && (why = add_out(p)) == EPIPE)
         rc = sd_fail(SD_EGONE, "the capture of %s has ended", p->dir);
@@ -568,7 +568,7 @@ void sd_pool_forget(struct sd_pool *p)
     }
     if (p->bell)
         munmap(p->bell, SD_PAGE);
-    sd_page_release(p->owner);
+    sd_pool_page_release(p->owner);
     sd_free(p->dir);
     sd_free(p);
 }

@@ -54,8 +54,8 @@ struct sd_pool {
 /* A page that reads 0 in the child of any fork, raw clone included; NULL without
  * memory.
  */
-_Atomic uint32_t *sd_page_emptied_by_fork(void);
-void sd_page_release(_Atomic uint32_t *page); /* NULL is fine */
+_Atomic uint32_t *sd_pool_page_emptied_by_fork(void);
+void sd_pool_page_release(_Atomic uint32_t *page); /* NULL is fine */
 
 /* Reads the folder's salt and makes this process's file in it.  `salt`: the capture
  * that is meant; where that has ended, another's folder may be there.  0: whichever it

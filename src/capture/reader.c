@@ -303,7 +303,8 @@ void sd_reader_free(struct sd_reader *r)
     sd_free(r);
 }
 
-const struct sd_record *sd_chunk_next(const struct sd_chunk_view *view, uint32_t *at)
+const struct sd_record *sd_chunk_view_next(const struct sd_chunk_view *view,
+                                           uint32_t *at)
 {
     if (view->type == SD_CHUNK_CELLS)
         return NULL;

@@ -65,9 +65,9 @@ uint64_t sd_reader_next_at(const struct sd_reader *r);
 int sd_reader_open_at(const char *path, uint64_t at, struct sd_reader **out);
 const struct sd_health *sd_reader_health(const struct sd_reader *r);
 /* Streams one after the other, each by seq.  1: *view is filled; 0: the end; < 0:
- * failure.  EVENTS, META and DEFS chunks are records; CELLS are cells (sd_chunk_cells).
- * Ids hold within their chunk, those of DEFS within their stream.  A chunk whose
- * compressed bytes turn out bad is counted and skipped. */
+ * failure.  EVENTS, META and DEFS chunks are records; CELLS are cells
+ * (sd_cells_of_chunk). Ids hold within their chunk, those of DEFS within their stream.
+ * A chunk whose compressed bytes turn out bad is counted and skipped. */
 int sd_reader_next(struct sd_reader *r, struct sd_chunk_view *view);
 /* Chunks passed so far, of health.chunks; may be asked from another thread. */
 uint64_t sd_reader_n_read(const struct sd_reader *r);
@@ -80,5 +80,6 @@ void sd_reader_free(struct sd_reader *r);
 
 /* Walks the records of a chunk: start with *at = 0; NULL at the end.  Every record
  * handed out has at least the size of its struct; unknown types come too. */
-const struct sd_record *sd_chunk_next(const struct sd_chunk_view *view, uint32_t *at);
+const struct sd_record *sd_chunk_view_next(const struct sd_chunk_view *view,
+                                           uint32_t *at);
 #endif

@@ -251,8 +251,8 @@ TEST(reader_hands_out_no_record_that_claims_more_than_it_has)
     memcpy(raw + 32, &good, sizeof good);
     view.p = raw;
     view.n = sizeof raw;
-    CHECK(sd_chunk_next(&view, &at) == (const void *)(raw + 32));
-    CHECK(sd_chunk_next(&view, &at) == NULL);
+    CHECK(sd_chunk_view_next(&view, &at) == (const void *)(raw + 32));
+    CHECK(sd_chunk_view_next(&view, &at) == NULL);
     sd_free(b.p);
 }
 

@@ -97,7 +97,7 @@ TEST(log_has_the_frames_of_every_sample_in_its_own_chunk)
         uint32_t at = 0;
 
         n_chunks++;
-        while ((record = sd_chunk_next(&view, &at))) {
+        while ((record = sd_chunk_view_next(&view, &at))) {
             const struct sd_rec_stack *stack = (const void *)record;
             const struct sd_rec_sample *sample = (const void *)record;
 

@@ -75,9 +75,9 @@ static struct sd_writer *fresh_writer(void)
     w = sd_zalloc(sizeof *w);
     if (!w)
         return NULL;
-    w->is_here = sd_page_emptied_by_fork();
+    w->is_here = sd_pool_page_emptied_by_fork();
     if (!w->is_here || pthread_key_create(&w->key, give_back) != 0) {
-        sd_page_release(w->is_here);
+        sd_pool_page_release(w->is_here);
         sd_free(w);
         return NULL;
     }

@@ -192,7 +192,7 @@ struct captured *captured_read(const char *from)
         uint32_t at = 0;
 
         memset(c, 0, sizeof *c);
-        while ((rec = sd_chunk_next(&view, &at)))
+        while ((rec = sd_chunk_view_next(&view, &at)))
             take(all, c, rec);
     }
     all->is_whole = sd_reader_complaint(r) == NULL;

@@ -63,5 +63,5 @@ extern const struct sd_collector_about *const sd_abouts[];
 /* Those that run outside; of the others inside.h is the contract. */
 extern const struct sd_collector *const sd_outside_collectors[];
 
-const struct sd_collector_about *sd_about_find(const char *name); /* or NULL */
+const struct sd_collector_about *sd_collectors_find(const char *name); /* or NULL */
 #endif

@@ -37,7 +37,7 @@ const struct sd_collector *const sd_outside_collectors[] = {
 #undef PYTHON
 #undef ASKED
 
-const struct sd_collector_about *sd_about_find(const char *name)
+const struct sd_collector_about *sd_collectors_find(const char *name)
 {
     const struct sd_collector_about *const *a;
 

@@ -35,6 +35,7 @@ struct started {
 static struct {
     struct started all[N_INSIDE]; /* in the order in which they were started */
     size_t n;
+    unsigned n_stops; /* so far */
 } inside;
 
 static bool is_started(const struct sd_inside *c)
@@ -56,9 +57,19 @@ static void note_refusal(const struct sd_inside *c)
         sd_log_note(l, SD_NOTE_REFUSAL, text);
 }
 
+/* The program stopped all of them while this one started: an audit hook can. */
+static void undo(const struct sd_inside *c, bool runs, struct sd_arena *keep)
+{
+    if (runs && c->stop && !is_started(c))
+        c->stop();
+    sd_arena_release(keep);
+}
+
 static bool start_one(const struct sd_inside *c, const char *with)
 {
     struct started *s = &inside.all[inside.n];
+    unsigned n_stops = inside.n_stops;
+    struct sd_arena keep = { 0 };
     struct sd_option_value *values;
     int rc;
 
@@ -66,11 +77,16 @@ static bool start_one(const struct sd_inside *c, const char *with)
     memset(s, 0, sizeof *s);
     s->collector = c; /* before it starts: another thread may come here meanwhile */
     inside.n++;
-    rc = sd_with_read(with, c->about, &s->keep, &values);
+    rc = sd_with_read(with, c->about, &keep, &values);
     if (rc >= 0)
         rc = c->start(values);
     if (rc < 0)
         note_refusal(c);
+    if (inside.n_stops != n_stops) {
+        undo(c, rc >= 0, &keep);
+        return false;
+    }
+    s->keep = keep;
     s->runs = rc >= 0;
     return s->runs;
 }
@@ -81,9 +97,7 @@ size_t sd_inside_start(const struct sd_inside *const *all,
     const char *with = secure_getenv("SONDE_WITH");
     size_t n = 0;
 
-    if (!sd_session_has_capture())
-        return 0;
-    for (; *all; all++)
+    for (; *all && sd_session_has_capture(); all++)
         if (sd_with_has(with, (*all)->about->name) && !is_started(*all) &&
             (!may || may(*all)))
             n += start_one(*all, with);
@@ -100,6 +114,7 @@ void sd_inside_at_exit(void)
 
 void sd_inside_stop(void)
 {
+    inside.n_stops++;
     while (inside.n > 0) {
         struct started *s = &inside.all[--inside.n];
 

@@ -24,8 +24,14 @@ static uint64_t depth;
 static char deeds[64];
 static bool may_all;
 
+static bool is_stopped_meanwhile; /* as an audit hook of the program does */
+
 static int start_good(const struct sd_option_value *values)
 {
+    if (is_stopped_meanwhile) {
+        sd_inside_stop();
+        CHECK(sd_own_stop(0) == 0);
+    }
     depth = values[0].number;
     strcat(deeds, "start ");
     return 0;
@@ -77,6 +83,20 @@ static struct captured *end(const char *path)
     sd_inside_stop();
     CHECK(sd_own_stop(0) == 0);
     return captured_read(path);
+}
+
+TEST(inside_stops_what_was_stopped_while_it_started)
+{
+    const char *path;
+
+    is_stopped_meanwhile = true;
+    CHECK(begin("good:depth=9", &path) == 0 && depth == 9);
+    is_stopped_meanwhile = false;
+    CHECK(strcmp(deeds, "start stop ") == 0);
+    unsetenv("SONDE_WITH");
+    sd_inside_stop(); /* it does not run any more */
+    CHECK(strcmp(deeds, "start stop ") == 0);
+    captured_free(captured_read(path));
 }
 
 TEST(inside_starts_what_the_run_names_once_and_stops_it)

@@ -35,7 +35,7 @@ static struct {
                .rusage_floor = INT64_MAX },
 };
 
-struct sd_usage_reader *sd_own_usage(void) { return &peak.usage; }
+struct sd_usage_reader *sd_peak_usage_reader(void) { return &peak.usage; }
 
 static int64_t read_mark_and_faults(uint64_t *n_faults)
 {

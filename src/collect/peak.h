@@ -38,7 +38,7 @@ int64_t sd_peak_of_process(void);
 
 struct sd_usage_reader;
 /* The reader of our own process that all collectors in it share. */
-struct sd_usage_reader *sd_own_usage(void);
+struct sd_usage_reader *sd_peak_usage_reader(void);
 
 /* session.c's own: nobody reads or folds between the two.  Around fork, and to be sure
  * that no thread still holds the word of a capture that is left. */

@@ -25,11 +25,11 @@ static int64_t rss_now(void)
 {
     struct sd_usage u;
 
-    CHECK(sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &u) == 0);
+    CHECK(sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &u) == 0);
     return u.rss_bytes;
 }
 
-static bool can_reset(void) { return sd_usage_reset_peak(sd_own_usage()) == 0; }
+static bool can_reset(void) { return sd_usage_reset_peak(sd_peak_usage_reader()) == 0; }
 
 static bool is_about(int64_t bytes, int64_t truth)
 {

@@ -101,7 +101,7 @@ static void identify(void)
     session.self.pid = getpid();
     if (sd_process_stat(0, &st) < 0)
         return;
-    sd_usage_add_own(sd_own_usage(), st.n_bytes, 0);
+    sd_usage_add_own(sd_peak_usage_reader(), st.n_bytes, 0);
     session.self.start_ticks = st.start_ticks;
     memcpy(session.self.name, st.name, sizeof session.self.name);
 }
@@ -175,7 +175,7 @@ void sd_session_leave(void)
     pthread_mutex_lock(&session.lock);
     w = atomic_load(&session.writer);
     if (w) /* its count goes with it */
-        sd_usage_add_own(sd_own_usage(), 0, sd_session_own_written());
+        sd_usage_add_own(sd_peak_usage_reader(), 0, sd_session_own_written());
     atomic_store(&session.writer, NULL);
     atomic_store(&session.inherited, NULL);
     sd_peak_pause();
@@ -251,7 +251,7 @@ uint64_t sd_session_own_written(void)
 {
     struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
     uint64_t read =
-        atomic_load_explicit(&sd_own_usage()->own_read, memory_order_relaxed);
+        atomic_load_explicit(&sd_peak_usage_reader()->own_read, memory_order_relaxed);
 
     return w ? sd_writer_own_io(w, read) : 0;
 }
@@ -319,9 +319,9 @@ static void identify_thread(struct sd_thread *t)
     t->tid = (uint32_t)syscall(SYS_gettid);
     t->start_ticks = 0;
     t->key = track_key(SD_TRACK_THREAD, t->tid);
-    if (sd_thread_stat(getpid(), (pid_t)t->tid, &st) < 0)
+    if (sd_process_stat_of_thread(getpid(), (pid_t)t->tid, &st) < 0)
         return;
-    sd_usage_add_own(sd_own_usage(), st.n_bytes, 0);
+    sd_usage_add_own(sd_peak_usage_reader(), st.n_bytes, 0);
     t->start_ticks = st.start_ticks;
 }
 

@@ -495,7 +495,7 @@ static PyMethodDef module_methods[] = {
     { "graph_border", module_graph_border, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
-    { "codes_of", sd_codes_of, METH_O, NULL },
+    { "codes_of", sd_decorate_codes_of, METH_O, NULL },
     { "profile", sd_lines_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
@@ -690,7 +690,7 @@ static int module_clear(PyObject *module)
         return 0;
     ext->is_cleared = true;
     while (ext->n_free > 0)
-        sd_open_free(ext->free[--ext->n_free]);
+        sd_py_section_free(ext->free[--ext->n_free]);
     Py_CLEAR(ext->plain);
     Py_CLEAR(ext->members);
     Py_CLEAR(ext->quiet_one);

@@ -157,7 +157,8 @@ static enum sd_hindrance refused(const struct sd_diagnosis *d)
 }
 
 /* What a process is that has no memory to read. */
-static enum sd_hindrance kind_of(const struct sd_diagnosis *d, const struct status *s)
+static enum sd_hindrance kind_of(const struct sd_diagnosis *d, const struct status *s,
+                                 bool is_of_kernel)
 {
     uint64_t leader = status_number(s, "\nTgid:", 10);
 
@@ -167,8 +168,10 @@ static enum sd_hindrance kind_of(const struct sd_diagnosis *d, const struct stat
         return SD_HINDRANCE_ZOMBIE;
     if (leader && (pid_t)leader != d->pid)
         return SD_HINDRANCE_THREAD;
-    if (s->text && !status_find(s, "\nVmSize:"))
+    if (is_of_kernel)
         return SD_HINDRANCE_KERNEL_THREAD;
+    if (s->text && !status_find(s, "\nVmSize:"))
+        return SD_HINDRANCE_ZOMBIE; /* soon: it gave back its memory and is ending */
     return SD_HINDRANCE_NONE;
 }
 
@@ -205,7 +208,7 @@ static enum sd_hindrance find_out(struct sd_diagnosis *d)
     snprintf(d->name, sizeof d->name, "%s", st.name);
     status_read(&s, who);
     look(d, &s, who);
-    what = kind_of(d, &s);
+    what = kind_of(d, &s, st.is_of_kernel);
     sd_free(s.text);
     if (what != SD_HINDRANCE_NONE)
         return what;

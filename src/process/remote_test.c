@@ -287,3 +287,25 @@ TEST(diagnosis_of_a_thread_of_the_kernel)
     CHECK(d.what == SD_HINDRANCE_KERNEL_THREAD);
     CHECK(sd_diagnosis_fail(&d) == SD_EACCESS);
 }
+
+/* Between giving back its memory and being a zombie it still runs. */
+TEST(diagnosis_of_a_process_that_is_ending)
+{
+    enum { N_CHILDREN = 100 };
+    static char memory[16 << 20]; /* takes a while to give back */
+
+    for (int i = 0; i < N_CHILDREN; i++) {
+        struct sd_diagnosis d;
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            memset(memory, i + 1, sizeof memory);
+            _exit(memory[sizeof memory - 1] != i + 1);
+        }
+        do {
+            sd_diagnose(&d, pid);
+            CHECK(d.what != SD_HINDRANCE_KERNEL_THREAD);
+        } while (d.what != SD_HINDRANCE_ZOMBIE);
+        waitpid(pid, NULL, 0);
+    }
+}

@@ -11,7 +11,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-enum { STAT_MAX = 1024 }; /* the line is about 350 bytes */
+enum { STAT_MAX = 1024 };              /* the line is about 350 bytes */
+#define KERNEL_THREAD_FLAG 0x00200000u /* PF_KTHREAD */
 
 /* One number and the blank after it; *p moves on. */
 static uint64_t number(const char **p, const char *end)
@@ -55,7 +56,8 @@ int sd_process_stat_parse(const char *p, size_t n, struct sd_process_stat *out)
     out->state = at[2];
     at += 4;
     out->parent = (pid_t)number(&at, end);
-    skip(&at, end, 5); /* fields 5 to 9 */
+    skip(&at, end, 4); /* fields 5 to 8 */
+    out->is_of_kernel = (number(&at, end) & KERNEL_THREAD_FLAG) != 0;
     out->n_faults = number(&at, end);
     skip(&at, end, 1);
     out->n_faults += number(&at, end);
@@ -98,7 +100,7 @@ int sd_process_stat(pid_t pid, struct sd_process_stat *out)
     return read_stat(path, out);
 }
 
-int sd_thread_stat(pid_t pid, pid_t tid, struct sd_process_stat *out)
+int sd_process_stat_of_thread(pid_t pid, pid_t tid, struct sd_process_stat *out)
 {
     char path[64];
 
@@ -113,11 +115,11 @@ uint64_t sd_process_start_time(pid_t pid)
     return sd_process_stat(pid, &st) == 0 ? st.start_ticks : 0;
 }
 
-uint64_t sd_thread_start_time(pid_t pid, pid_t tid)
+uint64_t sd_process_thread_start_time(pid_t pid, pid_t tid)
 {
     struct sd_process_stat st;
 
-    return sd_thread_stat(pid, tid, &st) == 0 ? st.start_ticks : 0;
+    return sd_process_stat_of_thread(pid, tid, &st) == 0 ? st.start_ticks : 0;
 }
 
 uint64_t sd_process_start_ns(uint64_t start_ticks)

@@ -24,6 +24,18 @@ TEST(stat_takes_a_name_with_brackets_and_blanks)
     CHECK(st.n_threads == 5 && st.start_ticks == 149864);
 }
 
+TEST(stat_tells_a_thread_of_the_kernel_by_its_flags)
+{
+    static const char user[] = "9 (x) S 7 1 1 0 -1 4194304 84 0 0 0 3 4 0 0 20 0 1 0 8";
+    static const char kernel[] = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 "
+                                 "0 1 0 8";
+    struct sd_process_stat st;
+
+    CHECK(sd_process_stat_parse(user, sizeof user - 1, &st) == 0 && !st.is_of_kernel);
+    CHECK(sd_process_stat_parse(kernel, sizeof kernel - 1, &st) == 0 &&
+          st.is_of_kernel);
+}
+
 TEST(stat_refuses_every_cut_of_the_line_before_the_start_time)
 {
     static const char line[] = "12 (x) S 7 1 1 0 -1 4194304 84 0 0 0 3 4 0 0 20 0 5 0 ";
@@ -41,7 +53,8 @@ TEST(stat_knows_our_own_process)
     CHECK(sd_process_stat(0, &st) == 0);
     CHECK(st.parent == getppid());
     CHECK(st.start_ticks == sd_process_start_time(getpid()));
-    CHECK(sd_thread_start_time(getpid(), (pid_t)syscall(SYS_gettid)) >= st.start_ticks);
+    CHECK(sd_process_thread_start_time(getpid(), (pid_t)syscall(SYS_gettid)) >=
+          st.start_ticks);
     CHECK(sd_process_start_ns(st.start_ticks) <= sd_clock_ns());
 }
 

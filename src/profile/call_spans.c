@@ -146,7 +146,7 @@ static const struct sd_record *next_inside(const struct sd_rec_names *r, uint32_
         .n = (uint32_t)(r->head.len - sizeof *r),
     };
 
-    return sd_chunk_next(&inside, at);
+    return sd_chunk_view_next(&inside, at);
 }
 
 /* Every definition that has an id has it behind its header. */

@@ -77,7 +77,7 @@ static int collect_pairs(struct sd_decoder *d, const struct sd_chunk_view *view)
     uint32_t at = 0;
     int rc = 0;
 
-    while (rc == 0 && (rec = sd_chunk_next(view, &at))) {
+    while (rc == 0 && (rec = sd_chunk_view_next(view, &at))) {
         const struct sd_rec_clock *c = (const void *)rec;
 
         if (rec->type == SD_REC_CLOCK && c->kind != SD_CLOCK_MONOTONIC)
@@ -478,7 +478,7 @@ static int begin_chunk(struct sd_decoder *d)
         d->defs_bytes += d->view.n;
         return sd_local_make_room(d, d->defs_bytes);
     }
-    if (!d->wants_calls || !sd_chunk_cells(&d->view, &cells) ||
+    if (!d->wants_calls || !sd_cells_of_chunk(&d->view, &cells) ||
         !has_room_for_cells(d, &cells))
         return 0;
     rc = sd_call_tables_add(&d->calls, &cells);
@@ -603,7 +603,8 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
         rc = begin_chunk(d);
         if (rc < 0)
             return rc;
-        while (d->has_chunk && !d->is_past && (rec = sd_chunk_next(&d->view, &d->at))) {
+        while (d->has_chunk && !d->is_past &&
+               (rec = sd_chunk_view_next(&d->view, &d->at))) {
             rc = take(d, rec, e);
             if (rc == 0 && is_pending(&d->spans))
                 rc = sd_call_spans_next(d, e);

@@ -59,7 +59,7 @@ static uint32_t find_host(struct sd_events *e)
 
     sd_reader_rewind(e->reader);
     while (!meta && sd_reader_next(e->reader, &view) == 1)
-        for (uint32_t at = 0; !meta && (r = sd_chunk_next(&view, &at));)
+        for (uint32_t at = 0; !meta && (r = sd_chunk_view_next(&view, &at));)
             is_host(r, &meta);
     return sd_find_string(e->p, meta ? meta->text + 4 : "", meta ? meta->value_n : 0);
 }

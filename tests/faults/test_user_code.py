@@ -748,4 +748,42 @@ q.disable()
 """)
 
 
+def test_an_audit_hook_stops_the_capture_that_starts(folder):
+    """What was starting hears nothing any more, and the next capture has all that it asks for."""
+    for collector in ("lines", "calls"):
+        program = write(folder, "stopped.py", """
+import sys
+import sonde
+
+def hook(event, args):
+    global is_watched
+    if is_watched and event in ("sys.monitoring.register_callback", "sys.setprofile", "sys.settrace"):
+        is_watched = False
+        sonde.stop()
+
+def listeners():
+    tools = getattr(sys, "monitoring", None)
+    return sys.gettrace(), sys.getprofile(), [tools.get_tool(i) for i in range(6)] if tools else []
+
+before = listeners()
+is_watched = False
+sys.addaudithook(hook)
+is_watched = True
+sonde.start("first.sonde")
+if is_watched:          # these versions start without such an event
+    sonde.stop()
+is_watched = False
+assert listeners() == before, listeners()
+sonde.start("second.sonde")
+sorted([2, 1], key=lambda n: n)
+sonde.stop()
+assert listeners() == before, listeners()
+""")
+        done = run([PYTHON, program], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH, SONDE_WITH=collector))
+        equal((done.status, done.err), (0, ""), "status with %s" % collector)
+        for name in ("first.sonde", "second.sonde"):
+            equal(sonde("info", name, cwd=folder).status, 0, "status of sonde info %s" % name)
+            os.remove(os.path.join(folder, name))
+
+
 run_tests(globals())

@@ -62,9 +62,9 @@ static void walk(struct sd_reader *r)
         uint32_t at = 0;
 
         sink += touch(view.p, view.n);
-        while ((record = sd_chunk_next(&view, &at)))
+        while ((record = sd_chunk_view_next(&view, &at)))
             sink += touch_record(record);
-        if (sd_chunk_cells(&view, &cells))
+        if (sd_cells_of_chunk(&view, &cells))
             sink += touch(cells.cells, (size_t)cells.n * cells.cell_bytes);
     }
 }

@@ -54,9 +54,9 @@ static void put_lists(struct sd_out *out, const struct sd_collector_about *a)
     }
     for (const struct sd_option *o = a->options; o && o->name; o++) {
         sd_buf_clear(&words);
-        sd_option_spelling(&words, &table, o);
+        sd_help_option_spelling(&words, &table, o);
         sd_buf_text(&words, ": ");
-        sd_option_explained(&words, o);
+        sd_help_option_explained(&words, o);
         put_row(out, o == a->options ? "options" : "", sd_made(out, &words));
     }
     sd_buf_release(&words);

@@ -57,7 +57,7 @@ static void each_option(struct sd_out *out, const struct sd_verb *verb, put_opti
     for (size_t i = 0; i < n; i++)
         for (const struct sd_option *o = tables[i].options; o && o->name; o++) {
             sd_buf_clear(&name);
-            sd_option_long_name(&name, &tables[i], o);
+            sd_help_option_long_name(&name, &tables[i], o);
             put(out, verb, sd_made(out, &name),
                 o->letter && (!tables[i].prefix || tables[i].bare_too), o);
         }

@@ -46,8 +46,8 @@ void sd_put_wrapped(struct sd_out *out, const char *text, size_t at, size_t inde
     sd_out_text(out, "\n");
 }
 
-void sd_table_title(struct sd_buf *to, const struct sd_verb *verb,
-                    const struct sd_option_table *table)
+void sd_help_table_title(struct sd_buf *to, const struct sd_verb *verb,
+                         const struct sd_option_table *table)
 {
     if (table->options == sd_common_options)
         sd_buf_text(to, "Options of every verb");
@@ -59,16 +59,16 @@ void sd_table_title(struct sd_buf *to, const struct sd_verb *verb,
         sd_buf_text(to, verb->collector ? "Options of every run" : "Options");
 }
 
-void sd_option_long_name(struct sd_buf *to, const struct sd_option_table *table,
-                         const struct sd_option *option)
+void sd_help_option_long_name(struct sd_buf *to, const struct sd_option_table *table,
+                              const struct sd_option *option)
 {
     if (table->prefix && !table->bare_too)
         sd_buf_printf(to, "%s-", table->prefix);
     sd_buf_text(to, option->name);
 }
 
-void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
-                        const struct sd_option *option)
+void sd_help_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
+                             const struct sd_option *option)
 {
     static const char *const arguments[] = {
         [SD_NUMBER] = "N",      [SD_DURATION] = "TIME", [SD_SIZE] = "SIZE",
@@ -80,7 +80,7 @@ void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
     if (option->letter && !(table->prefix && !table->bare_too))
         sd_buf_printf(to, "-%c, ", option->letter);
     sd_buf_text(to, "--");
-    sd_option_long_name(to, table, option);
+    sd_help_option_long_name(to, table, option);
     if (option->kind == SD_FLAG)
         return;
     if (!argument || option->kind == SD_NAMES)
@@ -99,7 +99,7 @@ static void put_names(struct sd_buf *to, const char *names)
             sd_buf_add(to, names, 1);
 }
 
-void sd_option_explained(struct sd_buf *to, const struct sd_option *option)
+void sd_help_option_explained(struct sd_buf *to, const struct sd_option *option)
 {
     struct sd_option_value fallback = { 0 };
 
@@ -165,8 +165,8 @@ static void put_option(struct sd_out *out, const struct sd_option_table *table,
     struct sd_buf spelling = { 0 }, explained = { 0 };
     size_t width;
 
-    sd_option_spelling(&spelling, table, option);
-    sd_option_explained(&explained, option);
+    sd_help_option_spelling(&spelling, table, option);
+    sd_help_option_explained(&explained, option);
     width = 2 + sd_text_width(sd_made(out, &spelling), spelling.n);
     sd_out_printf(out, "  %s", sd_made(out, &spelling));
     if (width + 2 > MEANING_COLUMN)
@@ -185,7 +185,7 @@ static void put_table(struct sd_out *out, const struct sd_verb *verb,
 
     if (!table->options || !table->options->name)
         return;
-    sd_table_title(&title, verb, table);
+    sd_help_table_title(&title, verb, table);
     sd_out_printf(out, "\n%s:\n", sd_made(out, &title));
     for (const struct sd_option *o = table->options; o->name; o++)
         put_option(out, table, o);

@@ -21,16 +21,16 @@ extern const char *const sd_group_titles[]; /* by enum sd_verb_group */
 void sd_put_wrapped(struct sd_out *out, const char *text, size_t at, size_t indent);
 
 /* "Options", "Options of rss", "Options of every verb". */
-void sd_table_title(struct sd_buf *to, const struct sd_verb *verb,
-                    const struct sd_option_table *table);
+void sd_help_table_title(struct sd_buf *to, const struct sd_verb *verb,
+                         const struct sd_option_table *table);
 /* The long name as typed, without dashes: "rss-every", or "every" under `sonde rss`. */
-void sd_option_long_name(struct sd_buf *to, const struct sd_option_table *table,
-                         const struct sd_option *option);
+void sd_help_option_long_name(struct sd_buf *to, const struct sd_option_table *table,
+                              const struct sd_option *option);
 /* "-o, --output FILE" */
-void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
-                        const struct sd_option *option);
+void sd_help_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
+                             const struct sd_option *option);
 /* What the option means, with its fallback: "how often to read (10ms)". */
-void sd_option_explained(struct sd_buf *to, const struct sd_option *option);
+void sd_help_option_explained(struct sd_buf *to, const struct sd_option *option);
 /* A verb's paragraphs; a collector's are made of what it says about itself. */
 void sd_verb_paragraphs(struct sd_buf *to, const struct sd_verb *verb);
 /* "train.py" examples of a collector, or the verb's own. */

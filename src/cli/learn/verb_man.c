@@ -78,16 +78,16 @@ static void put_options(struct sd_out *out, const struct sd_verb *verb,
 
     if (!table->options || !table->options->name)
         return;
-    sd_table_title(&text, verb, table);
+    sd_help_table_title(&text, verb, table);
     sd_out_printf(out, ".SS %s\n", sd_made(out, &text));
     for (const struct sd_option *o = table->options; o->name; o++) {
         sd_out_text(out, ".TP\n.B ");
         sd_buf_clear(&text);
-        sd_option_spelling(&text, table, o);
+        sd_help_option_spelling(&text, table, o);
         put_roff(out, sd_made(out, &text));
         sd_out_text(out, "\n");
         sd_buf_clear(&text);
-        sd_option_explained(&text, o);
+        sd_help_option_explained(&text, o);
         put_roff(out, sd_made(out, &text));
         sd_out_text(out, "\n");
     }

@@ -55,7 +55,7 @@ static bool has(const struct sd_collector_set *ch,
 
 static int add(struct sd_collector_set *ch, const char *name)
 {
-    const struct sd_collector_about *about = sd_about_find(name);
+    const struct sd_collector_about *about = sd_collectors_find(name);
 
     if (!about)
         return unknown(name);
@@ -151,7 +151,7 @@ int sd_collector_set_check_export(const struct sd_collector_set *ch, const char 
 
 void sd_collector_set_inside(const struct sd_collector_set *ch, struct sd_buf *to)
 {
-    const struct sd_collector_about *always = sd_about_find(ALWAYS_INSIDE);
+    const struct sd_collector_about *always = sd_collectors_find(ALWAYS_INSIDE);
 
     if (always && !has(ch, always))
         sd_with_put(to, always, sd_command_options_of(ch->command, always));
@@ -221,7 +221,7 @@ void sd_collector_set_stop(struct sd_collector_set *ch)
 
 void *sd_collector_set_sampler(const struct sd_collector_set *ch)
 {
-    const struct sd_collector_about *sample = sd_about_find("sample");
+    const struct sd_collector_about *sample = sd_collectors_find("sample");
 
     for (size_t i = 0; i < ch->n; i++)
         if (ch->abouts[i] == sample)

@@ -347,7 +347,8 @@ static void set_costs(struct sd_calls_session *s, double loop, bool is_over)
 
     costs_at(k, loop, &costs);
     if (is_over)
-        costs.error = error_of(sd_bouts_error(k, ALL, loop), sd_pace_error(&s->pace));
+        costs.error =
+            error_of(sd_bouts_error(k, ALL, loop), sd_session_pace_error(&s->pace));
     sd_calls_session_set_costs(s, &costs);
 }
 
@@ -356,7 +357,7 @@ int sd_calls_calibrate(struct sd_calls_session *s)
     if (!has_cost(s))
         return 0;
     calibrate(known_of(&s->request), &s->request);
-    set_costs(s, sd_pace_start(&s->pace), false);
+    set_costs(s, sd_session_pace_start(&s->pace), false);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -367,5 +368,5 @@ void sd_calls_calibrated(struct sd_calls_session *s)
     if (!has_cost(s) || s->pace.since == 0)
         return;
     looks = sd_calls_session_looks(s);
-    set_costs(s, sd_pace_stop(&s->pace, &looks), true);
+    set_costs(s, sd_session_pace_stop(&s->pace, &looks), true);
 }

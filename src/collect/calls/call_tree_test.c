@@ -430,9 +430,9 @@ TEST(calls_outlive_the_process_that_made_them)
         uint32_t at = 0;
 
         if (view.type == SD_CHUNK_DEFS)
-            while ((record = sd_chunk_next(&view, &at)))
+            while ((record = sd_chunk_view_next(&view, &at)))
                 n_clocks += record->type == SD_REC_CLOCK;
-        if (!sd_chunk_cells(&view, &cells))
+        if (!sd_cells_of_chunk(&view, &cells))
             continue;
         CHECK(cells.kind == SD_CELLS_CALLS);
         for (uint32_t i = 1; i < cells.n; i++)

@@ -152,7 +152,7 @@ static struct heard read_back(const struct world *w)
 
     CHECK(sd_reader_open(w->s.path, &r) == 0);
     while (sd_reader_next(r, &view) == 1)
-        for (uint32_t at = 0; (record = sd_chunk_next(&view, &at));)
+        for (uint32_t at = 0; (record = sd_chunk_view_next(&view, &at));)
             hear(&h, record);
     h.health = *sd_reader_health(r);
     sd_reader_free(r);

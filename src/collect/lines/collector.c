@@ -239,7 +239,7 @@ bool sd_lines_are_asked(void)
     return sd_with_has(secure_getenv("SONDE_WITH"), sd_about_lines.name);
 }
 
-bool sd_lines_memory_is_asked(void)
+bool sd_lines_are_asked_for_memory(void)
 {
     struct sd_option_value *values;
     struct sd_arena keep = { 0 };

@@ -14,7 +14,7 @@ struct sd_line_session;
 /* Does the run ask for them, whether this process could join it or not? */
 bool sd_lines_are_asked(void);
 /* And with the memory of each? */
-bool sd_lines_memory_is_asked(void);
+bool sd_lines_are_asked_for_memory(void);
 struct sd_lines_alarm { /* the limit of --debug-above */
     int64_t rss_bytes;  /* what was resident then */
     uint64_t limit_bytes;

@@ -292,13 +292,13 @@ int sd_line_calibrate(struct sd_line_session *s)
         sd_tracing_go_on(paused);
         is_calibrating = false;
     }
-    set_costs(s, sd_pace_start(&s->pace));
+    set_costs(s, sd_session_pace_start(&s->pace));
     return PyErr_Occurred() ? -1 : 0;
 }
 
 void sd_line_calibrated(struct sd_line_session *s)
 {
     if (s->pace.since != 0 && s->is_pace_due)
-        set_costs(s, sd_pace_stop(&s->pace, NULL));
+        set_costs(s, sd_session_pace_stop(&s->pace, NULL));
     s->is_pace_due = s->turn.is_on;
 }

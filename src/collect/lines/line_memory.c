@@ -82,7 +82,7 @@ struct sd_line_reading sd_line_memory_look(void)
     struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };
     struct sd_usage usage;
 
-    sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &usage);
+    sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &usage);
     r.rss_bytes = usage.rss_bytes;
     return r;
 }
@@ -128,7 +128,7 @@ void sd_line_peak_free(struct sd_line_peak *peak)
     sd_free(peak);
 }
 
-void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r,
+void sd_line_memory_book(struct sd_line_cell *cell, const struct sd_line_reading *r,
                          int64_t grew_bytes)
 {
     if (r->rss_bytes < 0)
@@ -141,7 +141,8 @@ void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading
         cell->peak_bytes = r->peak_bytes;
 }
 
-void sd_line_cell_entered(struct sd_line_cell *cell, const struct sd_line_reading *r)
+void sd_line_memory_book_entry(struct sd_line_cell *cell,
+                               const struct sd_line_reading *r)
 {
     if (r->rss_bytes < 0)
         return;

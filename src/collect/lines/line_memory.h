@@ -75,9 +75,10 @@ void sd_line_memory_blame(const struct sd_line_reading *r,
 void sd_line_memory_acquit(const struct sd_line_code *code);
 
 /* Books a reading at the end of a hit, and what has grown. */
-void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r,
+void sd_line_memory_book(struct sd_line_cell *cell, const struct sd_line_reading *r,
                          int64_t grew_bytes);
 /* The same when the function was entered: its first line shows what was there before
  * it did anything. */
-void sd_line_cell_entered(struct sd_line_cell *cell, const struct sd_line_reading *r);
+void sd_line_memory_book_entry(struct sd_line_cell *cell,
+                               const struct sd_line_reading *r);
 #endif

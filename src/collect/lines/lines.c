@@ -130,7 +130,7 @@ static void after_fork_in_child(void)
     if (lines.captured) {
         if (here)
             sd_line_stack_abandon(&here->stack, &lines.captured->turn);
-        sd_line_table_drop(lines.captured);
+        sd_line_page_drop_table(lines.captured);
     }
     pthread_mutex_unlock(&lines.lock);
 }
@@ -282,7 +282,7 @@ void sd_line_session_set_costs(struct sd_line_session *s,
                                const struct sd_line_costs *costs)
 {
     s->costs = *costs;
-    sd_line_table_put_costs(s);
+    sd_line_page_put_costs(s);
 }
 
 bool sd_line_is_any_active(void) { return lines.n_on > 0; }
@@ -326,7 +326,7 @@ static void take_off(struct sd_line_session *s)
     unlink_session(s);
     drop_entries();
     pthread_mutex_unlock(&lines.lock);
-    sd_line_table_put_clock(s);
+    sd_line_page_put_clock(s);
 }
 
 static bool is_any_starting(void)
@@ -454,7 +454,7 @@ void sd_line_session_end(struct sd_line_session *s)
         sd_line_page_put_lost(s->pages[i]);
     s->is_linked = false;
     pthread_mutex_unlock(&lines.lock);
-    sd_line_table_put_clock(s);
+    sd_line_page_put_clock(s);
 }
 
 /* The table is dropped before any audit hook runs.  A hook may start the session, and
@@ -465,7 +465,7 @@ int sd_line_session_clear(struct sd_line_session *s)
 
     if (s->is_linked)
         take_off(s);
-    sd_line_table_drop(s);
+    sd_line_page_drop_table(s);
     if (was_on)
         return sd_line_session_start(s);
     listen_less();

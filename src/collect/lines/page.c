@@ -44,7 +44,7 @@ static uint32_t define_file(struct sd_line_session *s, PyObject *name)
                                  : define_text(s->table, name);
 }
 
-void sd_line_table_put_clock(struct sd_line_session *s)
+void sd_line_page_put_clock(struct sd_line_session *s)
 {
     struct sd_ticks_pair now = sd_ticks_pair(sd_line_clock());
 
@@ -84,7 +84,7 @@ static bool make_root(struct sd_line_session *s)
     if (!s->track &&
         sd_cells_put_clock(s->table, sd_line_clock(), first.ticks, first.mono_ns)) {
         s->track = sd_session_define_in_table(s->table, NULL, 0);
-        sd_line_table_put_clock(s);
+        sd_line_page_put_clock(s);
     }
     root.track = s->track;
     return s->track && sd_cells_add(s->table, &root) == 0;
@@ -227,7 +227,7 @@ void sd_line_page_mention(struct sd_line_page *p)
         make_cell(&p->book, p->book.entry_line);
 }
 
-void sd_line_table_drop(struct sd_line_session *s)
+void sd_line_page_drop_table(struct sd_line_session *s)
 {
     for (size_t i = 0; i < s->n_pages; i++) {
         struct sd_line_page *p = s->pages[i];
@@ -243,7 +243,7 @@ void sd_line_table_drop(struct sd_line_session *s)
 }
 
 /* Of a process that forked, the table may be the parent's still. */
-void sd_line_table_put_costs(struct sd_line_session *s)
+void sd_line_page_put_costs(struct sd_line_session *s)
 {
     struct sd_line_root *root;
 

@@ -35,9 +35,9 @@ void sd_line_page_mention(struct sd_line_page *p);
 
 /* The session's table, with all cells of its pages, is gone: the next line that is
  * counted makes another. */
-void sd_line_table_drop(struct sd_line_session *s);
+void sd_line_page_drop_table(struct sd_line_session *s);
 /* What time it is, for who reads the table. */
-void sd_line_table_put_clock(struct sd_line_session *s);
+void sd_line_page_put_clock(struct sd_line_session *s);
 /* The session's costs, where there is a table already. */
-void sd_line_table_put_costs(struct sd_line_session *s);
+void sd_line_page_put_costs(struct sd_line_session *s);
 #endif

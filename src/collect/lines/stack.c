@@ -144,7 +144,7 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
     if (b->wants & SD_LINES_HAVE_MEMORY) {
         struct sd_line_growth grew = sd_line_memory_grew(b->turn, &end->memory);
 
-        sd_line_cell_memory(cell, &end->memory, grew.bytes);
+        sd_line_memory_book(cell, &end->memory, grew.bytes);
     }
 }
 
@@ -282,7 +282,7 @@ static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *cod
             continue;
         book_growth(s, sd_line_memory_grew(b->turn, &r));
         if (is_start && has_entry(b))
-            sd_line_cell_entered(cell_of(s, b, b->entry_line), &r);
+            sd_line_memory_book_entry(cell_of(s, b, b->entry_line), &r);
     }
 }
 

@@ -263,7 +263,7 @@ int sd_torch_strides(PyObject *tensor, const struct sd_tensor_shape *of,
     return rc;
 }
 
-bool sd_shape_is_contiguous(const struct sd_tensor_shape *s, const int64_t *strides)
+bool sd_torch_is_contiguous(const struct sd_tensor_shape *s, const int64_t *strides)
 {
     int64_t gap = 1;
 

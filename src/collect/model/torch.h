@@ -94,7 +94,7 @@ int sd_torch_parts(PyObject *tensor, struct sd_tensor_shape of,
 int sd_torch_strides(PyObject *tensor, const struct sd_tensor_shape *of,
                      int64_t *strides);
 /* Without gaps, in the order of its axes. */
-bool sd_shape_is_contiguous(const struct sd_tensor_shape *s, const int64_t *strides);
+bool sd_torch_is_contiguous(const struct sd_tensor_shape *s, const int64_t *strides);
 
 /* A new tensor without data; strides NULL: contiguous.  A new reference or NULL with an
  * exception. */

@@ -301,13 +301,13 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
     s->n_frames = 0;
     s->seen.n = 0;
     s->is_cut = s->is_plain = false;
-    rc = sd_shot_follow(w, at);
+    rc = sd_shot_walk_follow(w, at);
     swap_spots(s);
     if (rc == SD_EGONE)
         return SD_SHOT_GONE;
     if (rc < 0)
         return SD_SHOT_TORN;
-    if (!w->of->is_still && !w->of->is_blind && !sd_shot_is_end(w))
+    if (!w->of->is_still && !w->of->is_blind && !sd_shot_walk_is_end(w))
         return SD_SHOT_TORN;
     if (w->n_missing && !w->of->is_still && !w->of->is_blind &&
         s->n_stale < SD_SHOT_STALE_MAX)
@@ -362,8 +362,8 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
         return SD_SHOT_STALE;
     }
     at = innermost(s, l);
-    result = s->is_plain && sd_shot_is_same(&w, at) ? SD_SHOT_GOOD
-                                                    : judge_chain(&w, at, is_last);
+    result = s->is_plain && sd_shot_walk_is_same(&w, at) ? SD_SHOT_GOOD
+                                                         : judge_chain(&w, at, is_last);
     note_rest(s, result);
     if (of->is_hasty && (result == SD_SHOT_GOOD || result == SD_SHOT_PARTIAL) &&
         !has_late_codes(s))

@@ -97,12 +97,12 @@ struct sd_shot_walk {
 
 /* Fills the frames of the shot, and what it has seen outside chunks.  SD_ETORN,
  * SD_EGONE or SD_ENOMEM, without a sentence, when the chain cannot be followed. */
-int sd_shot_follow(struct sd_shot_walk *w, uint64_t innermost);
+int sd_shot_walk_follow(struct sd_shot_walk *w, uint64_t innermost);
 /* Whether it is the stack that the frames are of already, but for the instruction of
  * the innermost, which is brought up to date. */
-bool sd_shot_is_same(struct sd_shot_walk *w, uint64_t innermost);
-/* After sd_shot_follow: whether the chain has come to its true end. */
-bool sd_shot_is_end(const struct sd_shot_walk *w);
+bool sd_shot_walk_is_same(struct sd_shot_walk *w, uint64_t innermost);
+/* After sd_shot_walk_follow: whether the chain has come to its true end. */
+bool sd_shot_walk_is_end(const struct sd_shot_walk *w);
 
 /* Reads everything where it was last time, once.  A bare code. */
 int sd_shot_look_again(struct sd_shot *s, const struct sd_shot_of *of);

@@ -300,7 +300,7 @@ static bool is_root(struct sd_shot_walk *w, uint64_t at)
 }
 
 /* From the innermost frame to the outermost. */
-int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
+int sd_shot_walk_follow(struct sd_shot_walk *w, uint64_t at)
 {
     const struct sd_layout *l = w->l;
     size_t steps;
@@ -417,7 +417,7 @@ static bool move_on(struct sd_shot_walk *w)
 
 /* All that take_function would ask of a frame follows from its address, its code, its
  * caller and its instruction.  Where those are as they were the answers are, too. */
-bool sd_shot_is_same(struct sd_shot_walk *w, uint64_t innermost)
+bool sd_shot_walk_is_same(struct sd_shot_walk *w, uint64_t innermost)
 {
     struct sd_shot *s = w->s;
     bool is_same = s->frames[0].address == innermost &&
@@ -436,7 +436,7 @@ bool sd_shot_is_same(struct sd_shot_walk *w, uint64_t innermost)
  * caller: seen so before and after, and running in between, it looks like the end of
  * the chain.  Where frames lie in chunks the outermost of them is the first in the
  * oldest chunk; where they do not, it is no generator's. */
-bool sd_shot_is_end(const struct sd_shot_walk *w)
+bool sd_shot_walk_is_end(const struct sd_shot_walk *w)
 {
     const struct sd_shot *s = w->s;
     uint64_t first;

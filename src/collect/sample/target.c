@@ -36,7 +36,7 @@ thread_new(struct sd_target *t, const struct sd_python_thread *who, uint64_t now
     sd_pulse_init(&x->pulse, t->pid, who->tid, t->n_threads < N_KEPT);
     sd_thread_place_init(&x->followed);
     x->told_ns = t->last_round_ns ? t->last_round_ns : now_ns;
-    if (who->tid && sd_thread_stat(t->pid, who->tid, &st) == 0) {
+    if (who->tid && sd_process_stat_of_thread(t->pid, who->tid, &st) == 0) {
         x->start_ticks = st.start_ticks;
         memcpy(x->name, st.name, sizeof x->name - 1);
         x->name[sizeof x->name - 1] = 0;

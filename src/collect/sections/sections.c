@@ -200,7 +200,7 @@ static void read_usage(unsigned measure, struct sd_reading *out)
     uint64_t own_written = measure & SD_MEASURE_IO ? sd_session_own_written() : 0;
     struct sd_usage u;
 
-    sd_usage_read(sd_own_usage(), usage_of(measure), &u);
+    sd_usage_read(sd_peak_usage_reader(), usage_of(measure), &u);
     if (u.written_bytes >= 0)
         u.written_bytes -= (int64_t)own_written;
     out->rss_bytes = u.rss_bytes;

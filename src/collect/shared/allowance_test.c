@@ -48,9 +48,20 @@ TEST(allowance_holds_dear_readings_to_a_two_hundredth)
 
     begin(&r);
     read_for(&r, 60000u * MS, 300000);
-    CHECK(r.spent_ns <= 60000u * MS / 200 + 5 * MS + 300000);
-    CHECK(r.spent_ns >= 60000u * MS / 200);
+    CHECK(r.spent_ns <= 60000u * MS / 200 + 300000);
+    CHECK(r.spent_ns >= 60000u * MS / 200 - 300000);
     CHECK(r.n_put_off > 900);
+}
+
+TEST(allowance_has_what_it_lent_paid_back_within_seconds)
+{
+    struct readings r;
+
+    begin(&r);
+    read_for(&r, 1000 * MS, 300000);
+    CHECK(r.spent_ns <= 1000 * MS / 400 + 5 * MS + 300000);
+    read_for(&r, 2000 * MS, 300000);
+    CHECK(r.spent_ns <= 3000 * MS / 200 + 300000);
 }
 
 TEST(allowance_lets_a_short_program_be_read_at_its_interval)
@@ -111,6 +122,7 @@ TEST(allowance_makes_the_period_of_dear_looks_longer_until_they_cost_the_share)
 
     begin(&r);
     look_for(&r, 20000u * MS, 125000); /* 25 ms for each would be a two-hundredth */
+    CHECK(r.spent_ns < 20000u * MS / 200 + 3 * MS); /* nothing stays owed */
     look_for(&r, 60000u * MS, 125000);
     CHECK(r.n > 2350 && r.n < 2450);
 }
@@ -123,6 +135,6 @@ TEST(allowance_makes_a_period_twenty_times_as_long_at_most)
     r.spent_ns += 800 * MS;
     CHECK(sd_allowance_period_ns(&r.allowance, 5 * MS, r.now_ns, r.spent_ns) ==
           100 * MS);
-    r.now_ns += 19u * 200 * MS;
+    r.now_ns += (19u + 5 + 3) * 200 * MS; /* owed, lent and a little spared */
     CHECK(sd_allowance_period_ns(&r.allowance, 5 * MS, r.now_ns, r.spent_ns) == 5 * MS);
 }

@@ -80,7 +80,10 @@ static void add_look(struct sd_pace_looks *l, double loop)
     l->n++;
 }
 
-void sd_pace_look(struct sd_pace_looks *l) { add_look(l, at_most_halved(time_loop())); }
+void sd_pace_looks_take(struct sd_pace_looks *l)
+{
+    add_look(l, at_most_halved(time_loop()));
+}
 
 void sd_pace_looks_add(struct sd_pace_looks *to, const struct sd_pace_looks *more)
 {
@@ -110,14 +113,15 @@ static double loop_of(const struct sd_pace_looks *l, uint64_t ticks, double *err
     return least;
 }
 
-double sd_pace_start(struct sd_session_pace *p)
+double sd_session_pace_start(struct sd_session_pace *p)
 {
     p->loop = read_loop();
     p->since = now();
     return p->weight > 0 ? p->sum / p->weight : p->loop;
 }
 
-double sd_pace_stop(struct sd_session_pace *p, const struct sd_pace_looks *between)
+double sd_session_pace_stop(struct sd_session_pace *p,
+                            const struct sd_pace_looks *between)
 {
     uint64_t ticks = now() - p->since;
     struct sd_pace_looks looks = { 0 };
@@ -136,7 +140,7 @@ double sd_pace_stop(struct sd_session_pace *p, const struct sd_pace_looks *betwe
     return p->sum / p->weight;
 }
 
-double sd_pace_error(const struct sd_session_pace *p)
+double sd_session_pace_error(const struct sd_session_pace *p)
 {
     return p->sum > 0 ? p->error / p->sum : 0;
 }

@@ -19,7 +19,7 @@
  * without it where that was short.
  *
  * How fast a session ran is told by the same loop, timed when it begins and ends and
- * now and then between (sd_pace_look).
+ * now and then between (sd_pace_looks_take).
  *
  * call_calibration.c and line_calibration.c say what a bout is.  The interpreter's lock
  * guards what is here. */
@@ -69,7 +69,7 @@ struct sd_pace_looks {
     uint32_t n;
 };
 /* Times it once; 3 us or so.  Needs no lock. */
-void sd_pace_look(struct sd_pace_looks *l);
+void sd_pace_looks_take(struct sd_pace_looks *l);
 void sd_pace_looks_add(struct sd_pace_looks *to, const struct sd_pace_looks *more);
 
 /* How fast it went while a session ran.  All zero is a fresh one. */
@@ -81,10 +81,11 @@ struct sd_session_pace {
 };
 /* The session starts, and stops: each gives the ticks of the loop that its costs are to
  * be told by.  `between`: what was read since the start, or NULL. */
-double sd_pace_start(struct sd_session_pace *p);
-double sd_pace_stop(struct sd_session_pace *p, const struct sd_pace_looks *between);
+double sd_session_pace_start(struct sd_session_pace *p);
+double sd_session_pace_stop(struct sd_session_pace *p,
+                            const struct sd_pace_looks *between);
 /* The relative error of these ticks. */
-double sd_pace_error(const struct sd_session_pace *p);
+double sd_session_pace_error(const struct sd_session_pace *p);
 
 /* For tests: a machine whose speed the test sets, instead of the processor.  NULL: the
  * processor again. */

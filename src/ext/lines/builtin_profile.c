@@ -205,7 +205,7 @@ void sd_offer_profile(void)
         PyDict_SetItemString(builtins, "profile", offer);
     if (offer)
         lead_importers(offer, "line_profiler.explicit_profiler", "lead_line_profiler");
-    if (offer && sd_lines_memory_is_asked())
+    if (offer && sd_lines_are_asked_for_memory())
         lead_importers(offer, "memory_profiler", "lead_memory_profiler");
     Py_XDECREF(offer);
     PyErr_Clear();

@@ -150,7 +150,7 @@ static int add_codes(struct search *s, PyObject *o, int depth)
     return add_held(s, o, depth);
 }
 
-PyObject *sd_codes_of(PyObject *module, PyObject *o)
+PyObject *sd_decorate_codes_of(PyObject *module, PyObject *o)
 {
     struct search s = { PyList_New(0), PySet_New(NULL) };
 
@@ -175,7 +175,7 @@ static void choose(PyCodeObject *code)
 /* profile(function): chosen for the capture, and the same as before. */
 PyObject *sd_lines_profile(PyObject *module, PyObject *o)
 {
-    PyObject *codes = sd_lines_captured() ? sd_codes_of(module, o) : NULL;
+    PyObject *codes = sd_lines_captured() ? sd_decorate_codes_of(module, o) : NULL;
 
     for (Py_ssize_t i = 0; codes && i < PyList_GET_SIZE(codes); i++)
         choose((PyCodeObject *)PyList_GET_ITEM(codes, i));

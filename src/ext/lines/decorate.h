@@ -6,7 +6,7 @@
 
 /* codes_of(object): a list of the code objects of a function, a method of any kind, a
  * property, a partial, or all of a class.  Empty: it has none. */
-PyObject *sd_codes_of(PyObject *module, PyObject *o);
+PyObject *sd_decorate_codes_of(PyObject *module, PyObject *o);
 /* profile(object): chooses them for the capture, if that wants lines; gives the object
  * back. */
 PyObject *sd_lines_profile(PyObject *module, PyObject *o);

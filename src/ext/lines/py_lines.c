@@ -433,7 +433,7 @@ PyObject *sd_lines_want_memory(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return PyBool_FromLong(sd_lines_memory_is_asked());
+    return PyBool_FromLong(sd_lines_are_asked_for_memory());
 }
 
 static PyMethodDef lines_methods[] = {

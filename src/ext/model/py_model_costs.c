@@ -29,7 +29,8 @@ static PyObject *row_object(const struct sd_model *m, const struct sd_model_row 
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && (!sd_layer_put(dict, m, row->layer) || !sd_sum_put(dict, &row->sum)))
+    if (dict && (!sd_model_layer_put(dict, m, row->layer) ||
+                 !sd_model_sum_put(dict, &row->sum)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -108,7 +109,7 @@ PyObject *sd_ext_model_totals(PyObject *self, PyObject *args)
 
     if (costs_of(self, args, "|s:totals", &costs) < 0)
         return NULL;
-    total = sd_sum_object(&costs.total);
+    total = sd_model_sum_object(&costs.total);
     sd_model_costs_release(&costs);
     return total;
 }
@@ -147,7 +148,7 @@ static PyObject *named_object(const struct sd_model *m, const struct sd_model_gr
         (!sd_dict_take(dict, "name", sd_model_text_object(m, n->name)) ||
          (is_operator &&
           !sd_dict_take(dict, "known", PyUnicode_FromString(known_word(n->known)))) ||
-         !sd_sum_put(dict, &n->sum)))
+         !sd_model_sum_put(dict, &n->sum)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -204,9 +205,9 @@ static PyObject *layer_object(const struct sd_model_costs *c, uint32_t at)
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && (!sd_layer_put(dict, c->model, at) ||
-                 !sd_dict_take(dict, "own", sd_sum_object(&c->own[at])) ||
-                 !sd_dict_take(dict, "within", sd_sum_object(&c->within[at]))))
+    if (dict && (!sd_model_layer_put(dict, c->model, at) ||
+                 !sd_dict_take(dict, "own", sd_model_sum_object(&c->own[at])) ||
+                 !sd_dict_take(dict, "within", sd_model_sum_object(&c->within[at]))))
         Py_CLEAR(dict);
     return dict;
 }

@@ -95,7 +95,7 @@ static PyObject *field_object(const struct sd_model_sum *s, size_t i)
     return NULL;
 }
 
-bool sd_sum_put(PyObject *dict, const struct sd_model_sum *s)
+bool sd_model_sum_put(PyObject *dict, const struct sd_model_sum *s)
 {
     for (size_t i = 0; i < N_FIELDS; i++)
         if (!sd_dict_take(dict, fields[i].name, field_object(s, i)))
@@ -103,18 +103,18 @@ bool sd_sum_put(PyObject *dict, const struct sd_model_sum *s)
     return true;
 }
 
-PyObject *sd_sum_object(const struct sd_model_sum *s)
+PyObject *sd_model_sum_object(const struct sd_model_sum *s)
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && !sd_sum_put(dict, s))
+    if (dict && !sd_model_sum_put(dict, s))
         Py_CLEAR(dict);
     return dict;
 }
 
 /* --- Layers */
 
-bool sd_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at)
+bool sd_model_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at)
 {
     const struct sd_model_layer *l = &m->layers[at];
     const struct sd_layer_call *c = l->calls;

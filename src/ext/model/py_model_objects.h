@@ -26,11 +26,11 @@ PyObject *sd_model_text_object(const struct sd_model *m, uint32_t id);
 PyObject *sd_dims_object(struct sd_dims d);
 /* [(shape, dtype), ...] */
 PyObject *sd_operands_object(const struct sd_operand *all, size_t n);
-PyObject *sd_sum_object(const struct sd_model_sum *s);
+PyObject *sd_model_sum_object(const struct sd_model_sum *s);
 
 /* Put more keys into a dict; false with an exception. */
-bool sd_sum_put(PyObject *dict, const struct sd_model_sum *s);
-bool sd_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at);
+bool sd_model_sum_put(PyObject *dict, const struct sd_model_sum *s);
+bool sd_model_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at);
 
 /* Put one thing into a dict or list and take the reference to it; false, with an
  * exception, also when there is none. */

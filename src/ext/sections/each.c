@@ -62,7 +62,7 @@ static void end(struct sd_py_section **s, bool raised)
     if (!ended)
         return;
     *s = NULL;
-    sd_open_end(ended, raised);
+    sd_py_section_end(ended, raised);
     Py_DECREF(ended);
 }
 
@@ -107,9 +107,9 @@ static struct sd_py_section *begin(struct sd_py_profiler *p, PyObject *name)
 
     if (p->is_disabled)
         return NULL;
-    s = sd_open_new(p, name);
+    s = sd_py_section_new(p, name);
     if (s) {
-        sd_open_begin(s);
+        sd_py_section_begin(s);
         return s;
     }
     PyErr_Clear();

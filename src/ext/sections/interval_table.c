@@ -20,14 +20,14 @@ static PyObject *row_tuple(struct sd_py_profiler *p, uint32_t at)
     tuple = PyTuple_New(n);
     if (!tuple)
         return NULL;
-    PyTuple_SET_ITEM(tuple, 0, sd_path_object(&s->entries[row->entry]));
+    PyTuple_SET_ITEM(tuple, 0, sd_section_path_object(&s->entries[row->entry]));
     n = 1;
     for (int c = 0; c < SD_N_COLUMNS; c++) {
         if (sd_column_is_shown(s, (enum sd_interval_column)c))
             PyTuple_SET_ITEM(
                 tuple, n++,
-                sd_cell_object(p->ext,
-                               sd_column_cell(s, row, (enum sd_interval_column)c)));
+                sd_interval_cell_object(
+                    p->ext, sd_column_cell(s, row, (enum sd_interval_column)c)));
     }
     if (PyErr_Occurred())
         Py_CLEAR(tuple);
@@ -78,7 +78,8 @@ static PyObject *word_column(struct sd_py_profiler *p, enum sd_interval_column c
 
     for (uint32_t i = 0; list && i < n; i++)
         PyList_SET_ITEM(
-            list, i, sd_cell_object(p->ext, sd_column_cell(s, sd_store_row(s, i), c)));
+            list, i,
+            sd_interval_cell_object(p->ext, sd_column_cell(s, sd_store_row(s, i), c)));
     return list;
 }
 
@@ -88,7 +89,7 @@ static PyObject *row_names(struct sd_py_profiler *p, uint32_t n)
     PyObject *list = PyList_New(n);
 
     for (uint32_t i = 0; list && i < n; i++) {
-        PyObject *name = sd_path_object(&s->entries[sd_store_row(s, i)->entry]);
+        PyObject *name = sd_section_path_object(&s->entries[sd_store_row(s, i)->entry]);
 
         if (!name)
             Py_CLEAR(list);

@@ -7,7 +7,7 @@
 
 /* --- Figures as objects */
 
-PyObject *sd_cell_object(struct sd_ext *ext, struct sd_figure cell)
+PyObject *sd_interval_cell_object(struct sd_ext *ext, struct sd_figure cell)
 {
     switch (cell.kind) {
     case SD_FIGURE_NONE:
@@ -22,10 +22,10 @@ PyObject *sd_cell_object(struct sd_ext *ext, struct sd_figure cell)
     Py_RETURN_NONE;
 }
 
-PyObject *sd_cell_member(struct sd_ext *ext, struct sd_figure cell)
+PyObject *sd_interval_cell_member(struct sd_ext *ext, struct sd_figure cell)
 {
     if (cell.kind != SD_FIGURE_WORD)
-        return sd_cell_object(ext, cell);
+        return sd_interval_cell_object(ext, cell);
     if (!ext->members) {
         PyObject *module = PyImport_ImportModule("sonde._enums");
 
@@ -43,7 +43,8 @@ PyObject *sd_interval_figure(struct sd_py_interval *v, enum sd_interval_column c
     if (!v->from)
         return Py_NewRef(v->figures[c] ? v->figures[c] : Py_None);
     s = &v->from->store;
-    return sd_cell_member(v->ext, sd_column_cell(s, sd_store_row(s, v->row), c));
+    return sd_interval_cell_member(v->ext,
+                                   sd_column_cell(s, sd_store_row(s, v->row), c));
 }
 
 /* --- Life */
@@ -369,7 +370,7 @@ static PyObject *memory_to_unit(PyObject *self, PyObject *unit)
                                   .word = (enum sd_word)(SD_WORD_BYTES + to) };
 
         if (c == SD_COL_UNIT)
-            made->figures[c] = sd_cell_member(v->ext, word);
+            made->figures[c] = sd_interval_cell_member(v->ext, word);
         else if (sd_interval_has(SD_VIEW_MEMORY, (enum sd_interval_column)c) &&
                  convert(made, v, (enum sd_interval_column)c, factor) < 0)
             Py_CLEAR(made);

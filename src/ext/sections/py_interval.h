@@ -41,6 +41,8 @@ static inline bool sd_interval_has(enum sd_view_kind kind, enum sd_interval_colu
     return sd_interval_kind_of(sd_columns[c].group) == kind;
 }
 
-PyObject *sd_cell_object(struct sd_ext *ext, struct sd_figure cell); /* words as str */
-PyObject *sd_cell_member(struct sd_ext *ext, struct sd_figure cell); /* words as enum */
+PyObject *sd_interval_cell_object(struct sd_ext *ext,
+                                  struct sd_figure cell); /* words as str */
+PyObject *sd_interval_cell_member(struct sd_ext *ext,
+                                  struct sd_figure cell); /* words as enum */
 #endif

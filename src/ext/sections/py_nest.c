@@ -7,7 +7,7 @@ struct sd_py_section *sd_nest_innermost(const struct sd_py_nest *n)
 {
     struct sd_py_section *s = n->innermost ? n->innermost : n->below;
 
-    while (s && !sd_open_is_around(s))
+    while (s && !sd_py_section_is_around(s))
         s = s->around;
     return s;
 }

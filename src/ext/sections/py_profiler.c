@@ -165,7 +165,7 @@ static int take_profiles(struct sd_py_profiler *p, PyObject *profiles)
             rc = -1;
             break;
         }
-        bytes = sd_name_bytes(name, &n_bytes, &owned);
+        bytes = sd_section_name_bytes(name, &n_bytes, &owned);
         rc = bytes ? sd_interval_into_row(p->ext, interval, p, bytes, (size_t)n_bytes)
                    : -1;
         Py_XDECREF(owned);
@@ -266,7 +266,7 @@ static uint32_t find(struct sd_py_profiler *p, PyObject *key)
 
     if (!PyUnicode_Check(key))
         return entry;
-    path = sd_name_bytes(key, &n, &owned);
+    path = sd_section_name_bytes(key, &n, &owned);
     if (path)
         entry = sd_store_find(&p->store, path, (size_t)n);
     Py_XDECREF(owned);
@@ -306,7 +306,7 @@ static PyObject *names_list(struct sd_py_profiler *p)
 
         if (!p->store.entries[i].count)
             continue;
-        name = sd_path_object(&p->store.entries[i]);
+        name = sd_section_path_object(&p->store.entries[i]);
         if (!name || PyList_Append(names, name) < 0)
             Py_CLEAR(names);
         Py_XDECREF(name);

@@ -9,7 +9,7 @@
 
 /* --- Names */
 
-const char *sd_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned)
+const char *sd_section_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned)
 {
     const char *s;
 
@@ -29,7 +29,7 @@ const char *sd_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned)
     return PyBytes_AS_STRING(*owned);
 }
 
-PyObject *sd_path_object(const struct sd_entry *e)
+PyObject *sd_section_path_object(const struct sd_entry *e)
 {
     return PyUnicode_DecodeUTF8(e->path, e->n, "surrogatepass");
 }
@@ -53,7 +53,7 @@ static const struct sd_path_step *step_around(const struct sd_py_section *s)
 {
     const struct sd_py_section *o = s->around;
 
-    while (o && !(sd_open_is_around(o) && o->profiler == s->profiler))
+    while (o && !(sd_py_section_is_around(o) && o->profiler == s->profiler))
         o = o->around;
     return o ? o->step : NULL;
 }
@@ -62,7 +62,7 @@ static bool find_step(struct sd_py_section *s)
 {
     PyObject *owned;
     Py_ssize_t n;
-    const char *name = sd_name_bytes(s->name, &n, &owned);
+    const char *name = sd_section_name_bytes(s->name, &n, &owned);
 
     s->step = NULL;
     if (name && n <= INT32_MAX)
@@ -101,7 +101,7 @@ static unsigned what_to_measure(const struct sd_py_section *s, bool has_capture)
     return measure;
 }
 
-void sd_open_begin(struct sd_py_section *s)
+void sd_py_section_begin(struct sd_py_section *s)
 {
     struct sd_py_profiler *p = s->profiler;
     bool has_capture = sd_session_has_capture();
@@ -123,7 +123,7 @@ void sd_open_begin(struct sd_py_section *s)
         sd_store_begun(&p->store, s->row, &s->core, p->epoch_ns);
 }
 
-void sd_open_end(struct sd_py_section *s, bool raised)
+void sd_py_section_end(struct sd_py_section *s, bool raised)
 {
     struct sd_py_profiler *p = s->profiler;
     struct sd_py_nest *nest = s->nest;
@@ -142,7 +142,7 @@ void sd_open_end(struct sd_py_section *s, bool raised)
 
 /* --- Objects */
 
-struct sd_py_section *sd_open_new(struct sd_py_profiler *p, PyObject *name)
+struct sd_py_section *sd_py_section_new(struct sd_py_profiler *p, PyObject *name)
 {
     struct sd_ext *ext = p->ext;
     PyObject *exact = sd_ext_is_gone(ext) ? NULL : exact_name(name);
@@ -195,7 +195,7 @@ static void end_abandoned(struct sd_py_section *s)
     if (!s->is_open)
         return;
     raised = sd_pending_exception_take();
-    sd_open_end(s, false);
+    sd_py_section_end(s, false);
     sd_pending_exception_give_back(raised);
 }
 
@@ -236,7 +236,7 @@ static void section_dealloc(PyObject *self)
     Py_TRASHCAN_END
 }
 
-void sd_open_free(PyObject *free)
+void sd_py_section_free(PyObject *free)
 {
     PyTypeObject *type = Py_TYPE(free);
 
@@ -249,7 +249,7 @@ void sd_open_free(PyObject *free)
  * through ended ones never lead in a circle. */
 static void begin_again(struct sd_py_section *s)
 {
-    struct sd_py_section *more = sd_open_new(s->profiler, s->name);
+    struct sd_py_section *more = sd_py_section_new(s->profiler, s->name);
 
     if (!more) {
         PyErr_Clear();
@@ -261,7 +261,7 @@ static void begin_again(struct sd_py_section *s)
     more->first = s;
     more->again = s->again;
     s->again = more; /* takes the reference */
-    sd_open_begin(more);
+    sd_py_section_begin(more);
     if (!s->is_open) /* else its own row is still to be filled */
         s->row = more->row;
 }
@@ -290,7 +290,7 @@ static void end_again(struct sd_py_section *s, struct sd_py_section *ended, bool
     struct sd_py_section **link = &s->again;
 
     Py_INCREF(ended);
-    sd_open_end(ended, raised);
+    sd_py_section_end(ended, raised);
     while (*link && *link != ended)
         link = &(*link)->again;
     if (*link) {
@@ -310,7 +310,7 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
     if (s->step) /* it has begun before */
         begin_again(s);
     else
-        sd_open_begin(s);
+        sd_py_section_begin(s);
     return Py_NewRef(self);
 }
 
@@ -321,7 +321,7 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
     bool raised = n > 0 && args[0] != Py_None;
 
     if (ended == s)
-        sd_open_end(s, raised);
+        sd_py_section_end(s, raised);
     else
         end_again(s, ended, raised);
     Py_RETURN_NONE;
@@ -478,7 +478,7 @@ PyObject *sd_section_call(PyObject *profiler, PyObject *const *args, size_t narg
         sorted[0] = args[0];
     else if (sort_arguments(args, n, kwnames, sorted) < 0)
         return NULL;
-    s = sd_open_new(p, sorted[0]);
+    s = sd_py_section_new(p, sorted[0]);
     if (!s && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear();
         p->n_lost++;

@@ -27,7 +27,7 @@ struct sd_py_section {                             /* a section, open or not */
 };
 
 /* Does what begins now begin inside it? */
-static inline bool sd_open_is_around(const struct sd_py_section *s)
+static inline bool sd_py_section_is_around(const struct sd_py_section *s)
 {
     return s->is_open && !s->is_aside;
 }
@@ -36,10 +36,11 @@ static inline bool sd_open_is_around(const struct sd_py_section *s)
 PyObject *sd_section_call(PyObject *profiler, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames);
 /* Not open yet.  `name` is a str.  NULL with an exception set. */
-struct sd_py_section *sd_open_new(struct sd_py_profiler *p, PyObject *name);
-void sd_open_free(PyObject *free); /* one that waits on the free list */
-void sd_open_begin(struct sd_py_section *s);
-void sd_open_end(struct sd_py_section *s, bool raised); /* an ended one is left alone */
+struct sd_py_section *sd_py_section_new(struct sd_py_profiler *p, PyObject *name);
+void sd_py_section_free(PyObject *free); /* one that waits on the free list */
+void sd_py_section_begin(struct sd_py_section *s);
+void sd_py_section_end(struct sd_py_section *s,
+                       bool raised); /* an ended one is left alone */
 
 PyObject *sd_each_new(struct sd_py_profiler *p, PyObject *iterable, PyObject *name,
                       PyObject *itr_name);

@@ -53,9 +53,9 @@ static int reader_by_content(const char *path, reader *read)
     if (rc < 0)
         return rc;
     if (sd_gguf_is(map.p, map.n))
-        *read = sd_gguf_file;
+        *read = sd_weight_file_gguf;
     else if (sd_safetensors_is(map.p, map.n))
-        *read = sd_safetensors_file;
+        *read = sd_weight_file_safetensors;
     else if (sd_onnx_is(map.p, map.n))
         *read = sd_onnx_file;
     sd_map_release(&map);
@@ -75,9 +75,9 @@ static int reader_of(const char *path, reader *read)
     if (!*read)
         return reader_by_content(path, read);
     /* One of the two under the other's name is what it is, not what it is called. */
-    if ((*read == sd_safetensors_file || *read == sd_gguf_file) &&
+    if ((*read == sd_weight_file_safetensors || *read == sd_weight_file_gguf) &&
         reader_by_content(path, &found) == 0 &&
-        (found == sd_safetensors_file || found == sd_gguf_file))
+        (found == sd_weight_file_safetensors || found == sd_weight_file_gguf))
         *read = found;
     return 0;
 }

@@ -36,10 +36,10 @@ int sd_model_file_read(const char *path, const struct sd_model_request *request,
 /* The readers of the list: as sd_model_file_read, but *m is made and stays. */
 int sd_onnx_file(const char *path, const struct sd_model_request *request,
                  struct sd_model *m);
-int sd_safetensors_file(const char *path, const struct sd_model_request *request,
+int sd_weight_file_safetensors(const char *path, const struct sd_model_request *request,
+                               struct sd_model *m);
+int sd_weight_file_gguf(const char *path, const struct sd_model_request *request,
                         struct sd_model *m);
-int sd_gguf_file(const char *path, const struct sd_model_request *request,
-                 struct sd_model *m);
 int sd_shards_file(const char *path, const struct sd_model_request *request,
                    struct sd_model *m);
 int sd_hf_config_file(const char *path, const struct sd_model_request *request,

@@ -276,12 +276,12 @@ TEST(model_files_numbers_are_read_off_their_names)
     unsigned which, of;
     size_t at;
 
-    CHECK(sd_shard_name("a-b-00002-of-00030.gguf", &at, &which, &of) && at == 4 &&
-          which == 2 && of == 30);
-    CHECK(!sd_shard_name("a-00003-of-00002.gguf", &at, &which, &of));
-    CHECK(!sd_shard_name("a-00000-of-00002.gguf", &at, &which, &of));
-    CHECK(!sd_shard_name("a-2-of-3.gguf", &at, &which, &of));
-    CHECK(!sd_shard_name("a-00001-of-0000", &at, &which, &of));
+    CHECK(sd_weight_file_shard_name("a-b-00002-of-00030.gguf", &at, &which, &of) &&
+          at == 4 && which == 2 && of == 30);
+    CHECK(!sd_weight_file_shard_name("a-00003-of-00002.gguf", &at, &which, &of));
+    CHECK(!sd_weight_file_shard_name("a-00000-of-00002.gguf", &at, &which, &of));
+    CHECK(!sd_weight_file_shard_name("a-2-of-3.gguf", &at, &which, &of));
+    CHECK(!sd_weight_file_shard_name("a-00001-of-0000", &at, &which, &of));
 }
 
 TEST(model_files_without_memory_say_so)

@@ -81,9 +81,9 @@ static bool is_of_set(const char *first, const char *name)
     unsigned which, of, other_which, other_of;
     size_t at, other_at;
 
-    return sd_shard_name(first, &at, &which, &of) &&
-           sd_shard_name(name, &other_at, &other_which, &other_of) && at == other_at &&
-           of == other_of && strncmp(first, name, at) == 0 &&
+    return sd_weight_file_shard_name(first, &at, &which, &of) &&
+           sd_weight_file_shard_name(name, &other_at, &other_which, &other_of) &&
+           at == other_at && of == other_of && strncmp(first, name, at) == 0 &&
            strcmp(first + at + n_numbers, name + at + n_numbers) == 0;
 }
 
@@ -96,7 +96,7 @@ static int read_set(struct folder *f, const char *first, struct sd_model *m)
     size_t at;
     int rc = 0;
 
-    sd_shard_name(first, &at, &which, &of);
+    sd_weight_file_shard_name(first, &at, &which, &of);
     for (size_t i = 0; i < f->n && rc == 0; i++) {
         char *path;
 
@@ -198,7 +198,7 @@ static int read_chosen(struct folder *f, const char *chosen,
     size_t at;
     int rc;
 
-    if (sd_shard_name(chosen, &at, &which, &of)) {
+    if (sd_weight_file_shard_name(chosen, &at, &which, &of)) {
         path = sd_arena_printf(&f->arena, "%.*s*%s", (int)at, chosen,
                                strrchr(chosen, '.'));
         rc = path ? read_set(f, chosen, m) : sd_no_memory();
@@ -210,9 +210,9 @@ static int read_chosen(struct folder *f, const char *chosen,
     if (sd_text_ends(chosen, ".index.json"))
         return read_list(f, path, chosen, m);
     if (sd_text_ends(chosen, ".safetensors"))
-        rc = sd_safetensors_file(path, request, m);
+        rc = sd_weight_file_safetensors(path, request, m);
     else if (sd_text_ends(chosen, ".gguf"))
-        rc = sd_gguf_file(path, request, m);
+        rc = sd_weight_file_gguf(path, request, m);
     else if (sd_text_ends(chosen, ".onnx"))
         rc = sd_onnx_file(path, request, m);
     else

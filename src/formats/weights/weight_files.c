@@ -37,7 +37,8 @@ static bool read_five_digits(const char *p, unsigned *n)
     return true;
 }
 
-bool sd_shard_name(const char *name, size_t *at, unsigned *which, unsigned *of)
+bool sd_weight_file_shard_name(const char *name, size_t *at, unsigned *which,
+                               unsigned *of)
 {
     static const char form[] = "-00001-of-00002.";
 
@@ -56,7 +57,7 @@ static int note_shard(const char *path, struct sd_model *m)
     unsigned which, of;
     size_t at;
 
-    if (!sd_shard_name(path, &at, &which, &of) || of < 2)
+    if (!sd_weight_file_shard_name(path, &at, &which, &of) || of < 2)
         return 0;
     return sd_model_note(
         m, "this is file %u of %u of a model; name its folder to count all of them",
@@ -76,15 +77,15 @@ static int read_alone(const char *path, const char *source, struct sd_model *m)
     return rc == 0 ? sd_model_fact(m, "source", source) : rc;
 }
 
-int sd_safetensors_file(const char *path, const struct sd_model_request *request,
-                        struct sd_model *m)
+int sd_weight_file_safetensors(const char *path, const struct sd_model_request *request,
+                               struct sd_model *m)
 {
     (void)request;
     return read_alone(path, "safetensors", m);
 }
 
-int sd_gguf_file(const char *path, const struct sd_model_request *request,
-                 struct sd_model *m)
+int sd_weight_file_gguf(const char *path, const struct sd_model_request *request,
+                        struct sd_model *m)
 {
     (void)request;
     return read_alone(path, "gguf", m);

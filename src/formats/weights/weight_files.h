@@ -14,5 +14,6 @@
 int sd_weight_file_add(const char *path, struct sd_weights *to);
 
 /* "x-00002-of-00005.gguf": where the number is, and of how many. */
-bool sd_shard_name(const char *name, size_t *at, unsigned *which, unsigned *of);
+bool sd_weight_file_shard_name(const char *name, size_t *at, unsigned *which,
+                               unsigned *of);
 #endif

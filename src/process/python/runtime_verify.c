@@ -185,7 +185,7 @@ static size_t count_known_tids(const struct sd_python_threads *t, pid_t pid)
     size_t n = 0, i;
 
     for (i = 0; i < t->n && i < N_THREADS; i++)
-        if (t->items[i].tid > 0 && sd_thread_start_time(pid, t->items[i].tid))
+        if (t->items[i].tid > 0 && sd_process_thread_start_time(pid, t->items[i].tid))
             n++;
     return n;
 }

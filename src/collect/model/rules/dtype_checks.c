@@ -209,7 +209,7 @@ static const char *axis_of(const struct sd_rule_call *c)
 
     if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t))
         return NULL;
-    return sd_shape_has_axis(&t.s, dim) ? NULL : no_axis;
+    return sd_meta_has_axis(&t.s, dim) ? NULL : no_axis;
 }
 
 const char *sd_doubt_sorted(const struct sd_rule_call *c)

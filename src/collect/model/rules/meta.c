@@ -60,7 +60,7 @@ bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta_tensor
     }
     if (!out->s.is_meta || out->s.is_nested || out->s.number == SD_TORCH_STRANGE)
         return false;
-    out->is_contiguous = sd_shape_is_contiguous(&out->s, out->strides);
+    out->is_contiguous = sd_torch_is_contiguous(&out->s, out->strides);
     return true;
 }
 
@@ -120,7 +120,7 @@ bool sd_rule_axis(PyObject *number, unsigned n, uint32_t *at)
     return sd_axis_find(axis, n, at);
 }
 
-bool sd_shape_has_axis(const struct sd_tensor_shape *s, PyObject *number)
+bool sd_meta_has_axis(const struct sd_tensor_shape *s, PyObject *number)
 {
     uint32_t at;
 

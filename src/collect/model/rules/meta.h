@@ -77,7 +77,7 @@ static inline int64_t sd_shape_elements(const struct sd_tensor_shape *s)
 bool sd_rule_axis(PyObject *number, unsigned n, uint32_t *at);
 /* Does it name one of its axes?  One without axes counts as one of a single axis, as
  * torch does it. */
-bool sd_shape_has_axis(const struct sd_tensor_shape *s, PyObject *number);
+bool sd_meta_has_axis(const struct sd_tensor_shape *s, PyObject *number);
 
 /* --- Outputs: new references, or NULL */
 

@@ -33,7 +33,7 @@ PyObject *sd_rule_softmax(const struct sd_rule_call *c)
     struct sd_meta_tensor t;
 
     if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t) ||
-        !sd_shape_has_axis(&t.s, dim) || (other && other != Py_False))
+        !sd_meta_has_axis(&t.s, dim) || (other && other != Py_False))
         return NULL;
     return sd_rule_like_first_contiguous(c);
 }
@@ -228,7 +228,7 @@ PyObject *sd_rule_rolled(const struct sd_rule_call *c)
         PyList_GET_SIZE(shifts) != (n > 0 ? n : 1) || !sd_meta_at(c, 0, &t))
         return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!sd_shape_has_axis(&t.s, PyList_GET_ITEM(dims, i)))
+        if (!sd_meta_has_axis(&t.s, PyList_GET_ITEM(dims, i)))
             return NULL;
     return like_any(c, 0);
 }
