@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LIGHT } from './colors';
+import { LIGHT } from '../colors';
 import { boxAtPoint, fitted, ROW, spotOf, svgOfFlame, type Scene } from './flamecanvas';
 import { boxesOfTree } from './flamelayout';
 import type { FlameNames, Named } from './flamenames';

@@ -6,7 +6,7 @@
 import { layout } from './flamelayout';
 import { nodesOf, type Amounts } from './flamenodes';
 import { timeBoxes } from './flametime';
-import type { Selection, Stacks } from './types';
+import type { Selection, Stacks } from '../types';
 
 declare const process: { cpuUsage(): { user: number; system: number } };
 

@@ -7,8 +7,8 @@ import { layout, middleOf, type Boxes } from './flamelayout';
 import { ownAmounts, weighedBy, type Nodes } from './flamenodes';
 import { timeBoxes } from './flametime';
 import { boxOfKey } from './flamewalk';
-import { sumsOf, type Sums } from './sums';
-import type { Options, Order, Selection } from './types';
+import { sumsOf, type Sums } from '../sums';
+import type { Options, Order, Selection } from '../types';
 
 export interface Counts {
   name: string; // "samples"
