@@ -119,5 +119,6 @@ export function shadeOf(name: string, file: string | null): number {
   let hash = 0x811c9dc5;
   for (const text of [name, file ?? ''])
     for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return (hash >>> 16) % SHADES;
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d); // names that differ in one digit differ, too
+  return ((hash ^ (hash >>> 12)) >>> 0) % SHADES;
 }

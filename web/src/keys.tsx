@@ -46,10 +46,11 @@ const LIST: [string[], string][] = [
   [['Esc'], 'close this, end the zoom, the search, the selection'],
   [['←', '→', '↑', '↓'], 'walk: boxes, rows, tabs; a step of From and To'],
   [['PgUp', 'PgDn'], 'a page of rows; a twentieth of the run for From and To'],
-  [['Enter'], 'zoom into a box; open or close a row'],
+  [['Enter'], 'zoom into a box; open a row; callers and callees of a function'],
   [['f'], 'flame graph: focus on a function'],
   [['h'], 'flame graph: hide a function'],
   [['r'], 'flame graph: fold recursion'],
+  [['s'], 'flame graph: callers and callees of a function'],
   [['m'], 'only my code'],
   [['?'], 'this list'],
 ];

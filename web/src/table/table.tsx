@@ -8,14 +8,13 @@ import { tableOf } from '../rows';
 import { copy, csv } from '../save';
 import { matcher } from '../search';
 import { act, state, useStore } from '../store';
-import { detailOf, Headings, layoutOf, Row, ROW, type Layout } from './tablecells';
+import { detailOf, Headings, layoutOf, Row, type Layout } from './tablecells';
+import { HEAD, ROW, scrollTo, visibleRows, type VisibleRows } from './visiblerows';
 import { matching, rowsOfTable, sortedRows, treeKeys, type Rows, type Sort } from './tablerows';
 import { count, shown } from '../text';
 import { usePrinting } from '../printing';
 import { WholeRun } from '../wholerun';
 
-const HEAD = 30, AROUND = 8; // pixels of the heading; rows beyond the visible ones
-const TALLEST = 8_000_000; // pixels: what all browsers can scroll; taller tables scroll in larger steps
 const PRINTED = 300; // rows on paper
 
 // --- The rows to show
@@ -56,24 +55,7 @@ function useModel(view: View, sort: Sort | null, turned: ReadonlyMap<number, boo
 
 // --- Which of them are visible
 
-interface Window { first: number; n: number; shift: number; height: number }
-
-function windowOf(scrollTop: number, viewHeight: number, n: number): Window {
-  const all = n * ROW, height = Math.min(all, TALLEST), room = Math.max(0, viewHeight - HEAD);
-  const scale = all > height ? (all - room) / (height - room) : 1, top = scrollTop * scale;
-  const first = Math.max(0, Math.floor(top / ROW) - AROUND), last = Math.min(n, Math.ceil((top + room) / ROW) + AROUND);
-  return { first, n: Math.max(0, last - first), shift: first * ROW - top + scrollTop, height };
-}
-
-// Where to scroll so that a row is visible.
-function scrollFor(at: number, box: HTMLElement, n: number): number {
-  const all = n * ROW, height = Math.min(all, TALLEST), room = box.clientHeight - HEAD;
-  const scale = all > height ? (all - room) / (height - room) : 1, top = box.scrollTop * scale;
-  if (at * ROW < top) return (at * ROW) / scale;
-  return (at + 1) * ROW > top + room ? ((at + 1) * ROW - room) / scale : box.scrollTop;
-}
-
-function useWindow(box: { current: HTMLElement | null }, n: number): Window & { isNarrow: boolean } {
+function useVisible(box: { current: HTMLElement | null }, n: number): VisibleRows & { isNarrow: boolean } {
   const [seen, setSeen] = useState({ top: 0, height: 600, width: 1000 });
   useLayoutEffect(() => {
     const element = box.current!, see = () => setSeen({ top: element.scrollTop, height: element.clientHeight, width: element.clientWidth });
@@ -88,7 +70,7 @@ function useWindow(box: { current: HTMLElement | null }, n: number): Window & { 
   }, []);
   const isPrinting = usePrinting();
   const top = Math.min(seen.top, Math.max(0, n * ROW));
-  return { ...(isPrinting ? { first: 0, n: Math.min(n, PRINTED), shift: 0, height: 0 } : windowOf(top, seen.height, n)), isNarrow: seen.width < 600 };
+  return { ...(isPrinting ? { first: 0, n: Math.min(n, PRINTED), shift: 0, height: 0 } : visibleRows(top, seen.height, n)), isNarrow: seen.width < 600 };
 }
 
 // --- Keys
@@ -104,17 +86,19 @@ const MOVES: Record<string, (at: number, page: number, n: number) => number> = {
 
 // --- The table
 
+const rowsText = (n: number) => `${count(n)} ${n === 1 ? 'row' : 'rows'}`;
+
 function Tools({ view, model, strings }: { view: View; model: Model; strings: readonly string[] }) {
   const { data, rows, found } = model, all = found ? found.reduce((n, f) => n + (f === 1 ? 1 : 0), 0) : data.n;
   const copyCsv = async () => {
     const whole = rowsOfTable(data, model.order, found, () => true), isDone = await copy(csv(data, whole.rows, strings));
-    say(isDone ? `${count(whole.rows.length)} rows copied as CSV.` : 'The browser does not let this page copy.');
+    say(isDone ? `${rowsText(whole.rows.length)} copied as CSV.` : 'The browser does not let this page copy.');
   };
   return (
     <div class="panel-head">
       <WholeRun view={view} />
       <span class="panel-note">
-        {found ? `${count(all)} of ${count(data.n)} rows match` : `${count(data.parents ? rows.rows.length : data.n)} ${data.parents ? `of ${count(data.n)} rows open` : 'rows'}`}
+        {found ? `${count(all)} of ${rowsText(data.n)} ${all === 1 ? 'matches' : 'match'}` : data.parents ? `${count(rows.rows.length)} of ${rowsText(data.n)} open` : rowsText(data.n)}
         {data.note !== null && ` · ${shown(data.note)}`}
       </span>
       <div class="panel-buttons"><button class="button" type="button" onClick={() => void copyCsv()}>Copy as CSV</button></div>
@@ -142,7 +126,8 @@ function useActive(model: Model, layout: Layout, box: { current: HTMLElement | n
     const at = Math.max(0, Math.min(n - 1, to)), row = model.rows.rows[at];
     if (row === undefined) return;
     setActive(at);
-    box.current!.scrollTop = scrollFor(at, box.current!, n);
+    const { scrollTop, clientHeight } = box.current!;
+    box.current!.scrollTop = scrollTo(at, scrollTop, clientHeight, n);
     act.detail(detailOf(model.data, layout, row, strings));
   };
   const match = useStore((s) => s.match);
@@ -160,7 +145,7 @@ export function Table({ view }: { view: View }) {
   const [chosen, setChosen] = useState<Sort | null>(null), [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
   const model = useModel(view, chosen, turned), { data, rows } = model;
   const usual = useMemo(() => usualSort(data), [data]), sort = chosen ?? usual;
-  const seen = useWindow(box, rows.rows.length), layout = useMemo(() => layoutOf(data, strings, seen.isNarrow), [data, seen.isNarrow]);
+  const seen = useVisible(box, rows.rows.length), layout = useMemo(() => layoutOf(data, strings, seen.isNarrow), [data, seen.isNarrow]);
   const [active, go] = useActive(model, layout, box, strings);
 
   const turn = (row: number, isOpen: boolean) => setTurned(new Map(turned).set(model.keys ? model.keys[row]! : row, isOpen));

@@ -5,8 +5,6 @@ import type { Detail } from '../store';
 import type { Sort } from './tablerows';
 import { amount, percent, shown } from '../text';
 
-export const ROW = 24;
-
 // --- Columns
 
 export interface Layout {
@@ -43,7 +41,7 @@ export function layoutOf(data: TableData, strings: readonly string[], isNarrow: 
   const widths = columns.map((c): [number, number] => {
     const most = widest(c, data.n, strings);
     if (c.unit !== 'text') return [most, 0];
-    return c === name ? [isNarrow ? 15 : 24, 3] : [Math.min(most, 20), most > 12 ? 2 : 0];
+    return c === name ? [isNarrow ? 15 : 24, 3] : [Math.min(most + 2, 22), most > 9 ? 2 : 0];
   });
   const template = widths.map(([ch, share]) => (share > 0 ? `minmax(calc(${ch}ch + 20px), ${share}fr)` : `calc(${ch}ch + 20px)`)).join(' ');
   const filled = widths.some(([, share]) => share > 0) ? template : `${template} 1fr`;

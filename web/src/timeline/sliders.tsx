@@ -10,8 +10,11 @@ type End = 0 | 1;
 
 // Both ends of what is selected; of the whole run its begin and end.
 export function endsOf(payload: Payload, from: number | null, to: number | null): Ends {
-  return from !== null && to !== null ? [from, Math.min(to, payload.durationNs)] : [0, payload.durationNs];
+  return from !== null && to !== null ? [from, to] : [0, payload.durationNs];
 }
+
+// The last slice may end behind the run.
+const shareOf = (payload: Payload, ns: number) => Math.min(100, (100 * ns) / (payload.durationNs || 1));
 
 // One end goes to another moment; the other stays, at least a step away.
 function moveEnd(payload: Payload, ends: Ends, end: End, to: number): void {
@@ -28,7 +31,7 @@ function steps(payload: Payload): Record<string, number> {
 }
 
 function Slider({ payload, end, ends, onPoint }: { payload: Payload; end: End; ends: Ends; onPoint: (e: PointerEvent, end: End) => void }) {
-  const at = ends[end], share = (100 * at) / (payload.durationNs || 1);
+  const at = ends[end], share = shareOf(payload, at);
   const onKey = (e: KeyboardEvent) => {
     const by = steps(payload)[e.key];
     if (by === undefined) return;
@@ -38,7 +41,7 @@ function Slider({ payload, end, ends, onPoint }: { payload: Payload; end: End; e
     moveEnd(payload, now, end, now[end] + by);
   };
   return (
-    <div class="slider" role="slider" tabIndex={0} aria-label={end === 0 ? 'From' : 'To'} aria-valuemin={0} aria-valuemax={payload.durationNs / 1e9}
+    <div class="slider" role="slider" tabIndex={0} aria-label={end === 0 ? 'From' : 'To'} aria-valuemin={0} aria-valuemax={Math.max(payload.durationNs, ends[1]) / 1e9}
       aria-valuenow={at / 1e9} aria-valuetext={seconds(at)} title={`${end === 0 ? 'From' : 'To'} ${seconds(at)}`}
       style={{ left: `calc(${share}% - ${end === 0 ? 0 : 12}px)` }} onKeyDown={onKey} onPointerDown={(e) => onPoint(e, end)} />
   );
@@ -62,7 +65,7 @@ export function Sliders({ payload, ends }: { payload: Payload; ends: Ends }) {
     thumb.addEventListener('pointerup', stop);
     thumb.addEventListener('pointercancel', stop);
   };
-  const [left, right] = ends.map((ns) => (100 * ns) / (payload.durationNs || 1)) as Ends;
+  const [left, right] = ends.map((ns) => shareOf(payload, ns)) as Ends;
   return (
     <div class="sliders" ref={track}>
       <div class="sliders-part" style={{ left: `${left}%`, width: `${right - left}%` }} />

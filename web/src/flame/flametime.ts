@@ -5,7 +5,7 @@
 // small tree; it is walked with what was open at the end of the bin before first, so that a call that goes on is one box.
 import { summed, type Amounts, type Nodes, type Tree } from './flamenodes';
 import { boxesOfTree, type Boxes } from './flamelayout';
-import type { Selection } from './types';
+import type { Selection } from '../types';
 
 const MOST_BINS = 1000;
 const MOST_BOXES = 60_000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Selection, Stacks } from './types';
-import { IDLE, LIBRARY, OWN } from './types';
+import type { Selection, Stacks } from '../types';
+import { IDLE, LIBRARY, OWN } from '../types';
 import { layout, type Boxes } from './flamelayout';
 import { nodesOf, subjectsOf, type Amounts, type Choice } from './flamenodes';
 import { timeBoxes } from './flametime';

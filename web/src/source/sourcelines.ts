@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sourcelines: the lines of a file as they are listed, with the rows of their figures.
-import { shown } from './text';
-import type { SourceData, TableColumn } from './types';
+import { shown } from '../text';
+import type { SourceData, TableColumn } from '../types';
 
 type File = SourceData['files'][number];
 

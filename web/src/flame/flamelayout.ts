@@ -19,7 +19,7 @@
 // Boxes stand row by row from the top, in a row from left to right, the children of a box beside each other.  Their keys
 // are made of subjects on the way from the root: the same box has the same key after another selection, another start of the page and in
 // the address.
-import type { Order } from './types';
+import type { Order } from '../types';
 import { ownAmounts, Pairs, summed, type Nodes, type Tree } from './flamenodes';
 
 export interface Boxes {

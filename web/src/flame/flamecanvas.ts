@@ -7,11 +7,11 @@
 // rectangle of its own, since one path of 100,000 is several times slower to fill.
 //
 // A kind is told by a texture as well as by its colour, a match by a bar.
-import { KINDS, type Palette, type Texture } from './colors';
+import { KINDS, type Palette, type Texture } from '../colors';
 import type { Boxes } from './flamelayout';
 import { labelOf, type FlameNames, type Named } from './flamenames';
 import { boxAt, firstFrom, shownPart, shownRows } from './flamewalk';
-import { SvgText } from './svg';
+import { SvgText } from '../svg';
 
 export const ROW = 20;
 export const FONT = '12px ui-monospace, "Cascadia Mono", "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';

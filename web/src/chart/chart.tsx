@@ -3,10 +3,10 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Tick } from './axis';
-import type { Palette } from './colors';
-import { usePalette, useSize, useSvgOffer } from './drawing';
-import { act } from './store';
-import { shown } from './text';
+import type { Palette } from '../colors';
+import { usePalette, useSize, useSvgOffer } from '../drawing';
+import { act } from '../store';
+import { shown } from '../text';
 
 export interface Area {
   x: number;

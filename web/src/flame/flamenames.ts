@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // flamenames: what the boxes of the flame graph are called, and what is said of them.
-import { IDLE_KIND, shadeOf, THREAD_KIND, WHOLE_KIND } from './colors';
+import { IDLE_KIND, shadeOf, THREAD_KIND, WHOLE_KIND } from '../colors';
 import type { Counts } from './flamecounts';
 import type { Boxes } from './flamelayout';
 import { subjectsOf, type Subjects } from './flamenodes';
-import { OWN, type Stacks } from './types';
-import type { Detail } from './store';
-import type { Sums } from './sums';
-import { amount, count, percent, shown } from './text';
+import { OWN, type Stacks } from '../types';
+import type { Detail } from '../store';
+import type { Sums } from '../sums';
+import { amount, count, percent, shown } from '../text';
 
 export interface Named {
   name: string; // as shown

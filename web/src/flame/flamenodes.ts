@@ -7,8 +7,8 @@
 // What is hidden, folded or library code under `only my code` has no node: what it did is its caller's.
 //
 // Node 0 is the whole; a parent has a smaller place than its children.
-import { IDLE, type Stacks } from './types';
-import type { Sums } from './sums';
+import { IDLE, type Stacks } from '../types';
+import type { Sums } from '../sums';
 
 // What is drawn: a block with the chosen amounts by place.
 export type Amounts = Pick<Sums, 'block' | 'metric' | 'placeValues'>;

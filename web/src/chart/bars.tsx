@@ -2,12 +2,12 @@
 // bars: horizontal bars below each other, so that names can be read however many there are.
 import { niceStep, plainScaled, valueText } from './axis';
 import { Sheet, type Area } from './chart';
-import type { Palette } from './colors';
-import { fitText, textWidth } from './drawing';
-import { matcher } from './search';
-import { act, useStore } from './store';
-import { amount, shown } from './text';
-import type { BarsData, View } from './types';
+import type { Palette } from '../colors';
+import { fitText, textWidth } from '../drawing';
+import { matcher } from '../search';
+import { act, useStore } from '../store';
+import { amount, shown } from '../text';
+import type { BarsData, View } from '../types';
 
 type Bar = BarsData['bars'][number];
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // map: parts of something and what flows between them, as boxes and lines.  A box is the warmer, the larger its share.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Palette } from './colors';
-import { usePalette, useSize, useSvgOffer } from './drawing';
+import type { Palette } from '../colors';
+import { usePalette, useSize, useSvgOffer } from '../drawing';
 import { lineThrough, loopBeside } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
-import { matcher } from './search';
-import { act, useStore } from './store';
-import { percent, shown } from './text';
-import type { MapData, View } from './types';
+import { matcher } from '../search';
+import { act, useStore } from '../store';
+import { percent, shown } from '../text';
+import type { MapData, View } from '../types';
 
 type Box = MapData['boxes'][number];
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // flamebar: what stands around the flame graph: the order of its boxes, what is left out of it, what its colours mean.
 import { useMemo } from 'preact/hooks';
-import { KINDS, THREAD_KIND, WHOLE_KIND, type Palette, type Texture } from './colors';
+import { KINDS, THREAD_KIND, WHOLE_KIND, type Palette, type Texture } from '../colors';
 import type { Boxes } from './flamelayout';
 import { hottestSubject } from './flamelayout';
 import { labelOf, type FlameNames } from './flamenames';
 import type { Nodes } from './flamenodes';
-import { act, useStore } from './store';
-import type { Order } from './types';
+import { act, useStore } from '../store';
+import type { Order } from '../types';
 
 const ORDERS: [Order, string, string][] = [
   ['left', 'Left heavy', 'callers above, the widest callee first'],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // axis: ticks at round numbers, and what they are called; the same steps as in static pictures (src/report/picture/axis.c).
-import { amount, count } from './text';
-import type { Unit } from './types';
+import { amount, count } from '../text';
+import type { Unit } from '../types';
 
 export interface Tick {
   at: number;

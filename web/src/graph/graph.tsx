@@ -4,15 +4,15 @@
 // A box is the warmer, the larger its total; a line the thicker.  Arrows walk: up to the heaviest caller, down to the
 // heaviest callee, left and right along the layer.  What the current box has to do with stays plain, the rest pales.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { graphOf } from './callgraph';
-import type { Palette } from './colors';
-import { usePalette, useSize, useSvgOffer } from './drawing';
+import { graphOf } from '../callgraph';
+import type { Palette } from '../colors';
+import { usePalette, useSize, useSvgOffer } from '../drawing';
 import { lineThrough, loopBeside, type Line } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
-import { matcher, searchText } from './search';
-import { act, useStore } from './store';
-import { count, percent, shown } from './text';
-import type { GraphData, View } from './types';
+import { matcher, searchText } from '../search';
+import { act, useStore } from '../store';
+import { count, percent, shown } from '../text';
+import type { GraphData, View } from '../types';
 
 type Node = GraphData['nodes'][number];
 type Edge = GraphData['edges'][number];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hottestFile, linesOfFile, shownLine } from './sourcelines';
-import type { SourceData, TableColumn } from './types';
+import type { SourceData, TableColumn } from '../types';
 
 const column = (name: string, unit: TableColumn['unit'], cells: number[]): TableColumn =>
   ({ name, meaning: '', unit, isHidden: false, cells: Float64Array.from(cells) });

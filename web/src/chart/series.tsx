@@ -6,11 +6,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { timeAxis, valueAxis, type Axis } from './axis';
 import { pointIn, Sheet, XAxis, YAxis, type Area } from './chart';
-import type { Palette } from './colors';
-import { fitText, textWidth } from './drawing';
-import { act, useStore } from './store';
-import { amount, shown } from './text';
-import type { Band, Curve, SeriesData, View } from './types';
+import type { Palette } from '../colors';
+import { fitText, textWidth } from '../drawing';
+import { act, useStore } from '../store';
+import { amount, shown } from '../text';
+import type { Band, Curve, SeriesData, View } from '../types';
 
 const LANE = 19, MOST_LANES = 6, BOTTOM = 46, TOP = 12, LEGEND = 22;
 

@@ -4,7 +4,7 @@
 // Boxes are painted (flamecanvas.ts), so there are no elements to take the focus: the graph takes it, and the current box is
 // an element on top of its picture that names it and carries the outline (`aria-activedescendant`).
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { takesLetters, useOffer, usePalette, useSize } from './drawing';
+import { takesLetters, useOffer, usePalette, useSize } from '../drawing';
 import { FlameBar, FlameLegend } from './flamebar';
 import { boxAtPoint, paint, ROW, spotOf, svgOfFlame, type Scene } from './flamecanvas';
 import { countsOf, type Counts } from './flamecounts';
@@ -13,11 +13,11 @@ import { detailOf, FlameNames, sentenceOf } from './flamenames';
 import { nodesOf, type Nodes } from './flamenodes';
 import { timeBoxes } from './flametime';
 import { boxOfKey, levelOfBox, nextMatch, placeAmongSiblings, shownRows, stepFrom, type Step } from './flamewalk';
-import { matcher, searchText } from './search';
-import { openSource } from './source';
-import { act, state, useStore } from './store';
-import { followed, sumsOf, type Sums } from './sums';
-import type { Selection, Stacks, View } from './types';
+import { matcher, searchText } from '../search';
+import { openSource } from '../source/source';
+import { act, state, useStore } from '../store';
+import { followed, sumsOf, type Sums } from '../sums';
+import type { Selection, Stacks, View } from '../types';
 
 // --- What is drawn
 

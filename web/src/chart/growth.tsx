@@ -5,11 +5,11 @@
 // is whole as far as it was measured and dashed beyond; the thin line through the largest size shows what linear would be.
 import { countPower, logTicks, timePower } from './axis';
 import { pathOf, Sheet, XAxis, YAxis, type Area } from './chart';
-import type { Palette } from './colors';
-import { fitText } from './drawing';
-import { act } from './store';
-import { count, duration, shown } from './text';
-import type { GrowthData, View } from './types';
+import type { Palette } from '../colors';
+import { fitText } from '../drawing';
+import { act } from '../store';
+import { count, duration, shown } from '../text';
+import type { GrowthData, View } from '../types';
 
 type Panel = GrowthData['panels'][number];
 type Mark = Panel['points'][number];

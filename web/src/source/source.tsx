@@ -5,14 +5,14 @@
 // scroll.  Beside the lines stands a map of the whole file, in which the hot ones are marked.  Another view opens a place
 // with `openSource`.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Palette } from './colors';
-import { usePalette, useSize } from './drawing';
-import { sourceOf } from './rows';
-import { matcher } from './search';
+import type { Palette } from '../colors';
+import { usePalette, useSize } from '../drawing';
+import { sourceOf } from '../rows';
+import { matcher } from '../search';
 import { hottestFile, linesOfFile, type FileLines } from './sourcelines';
-import { act, state, useStore } from './store';
-import { amount, count, percent, shown } from './text';
-import type { Payload, SourceData, TableColumn, View } from './types';
+import { act, state, useStore } from '../store';
+import { amount, count, percent, shown } from '../text';
+import type { Payload, SourceData, TableColumn, View } from '../types';
 
 const ROW = 20;
 

@@ -3,12 +3,12 @@
 // to the peak of the processor; nothing stands above it but by a mistake of measuring, and then it is drawn there.
 import { logTicks, plainScaled, scaled } from './axis';
 import { Sheet, XAxis, YAxis, type Area } from './chart';
-import type { Palette } from './colors';
-import { fitText, textWidth } from './drawing';
-import { matcher } from './search';
-import { act, useStore } from './store';
-import { percent, shown } from './text';
-import type { RooflineData, View } from './types';
+import type { Palette } from '../colors';
+import { fitText, textWidth } from '../drawing';
+import { matcher } from '../search';
+import { act, useStore } from '../store';
+import { percent, shown } from '../text';
+import type { RooflineData, View } from '../types';
 
 type Point = RooflineData['points'][number];
 

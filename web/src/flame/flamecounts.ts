@@ -7,8 +7,8 @@ import { layout, middleOf, type Boxes } from './flamelayout';
 import { ownAmounts, weighedBy, type Nodes } from './flamenodes';
 import { timeBoxes } from './flametime';
 import { boxOfKey } from './flamewalk';
-import { sumsOf, type Sums } from './sums';
-import type { Options, Order, Selection } from './types';
+import { sumsOf, type Sums } from '../sums';
+import type { Options, Order, Selection } from '../types';
 
 export interface Counts {
   name: string; // "samples"
@@ -26,12 +26,11 @@ export function countsOf(sums: Sums, part: Selection, options: Options, order: O
 }
 
 function counting(other: Sums, part: Selection, order: Order, nodes: Nodes, boxes: Boxes): Pick<Counts, 'total' | 'self'> {
-  const tree = weighedBy(nodes, other.placeValues), { node } = boxes;
-  if (node) {
-    const own = ownAmounts(tree);
-    return { total: (b) => tree.total[node[b]!]!, self: (b) => own[node[b]!]! };
-  }
-  const same = order === 'time' ? timeBoxes(other, tree, part) : layout(tree, order, middleOf(boxes));
-  const at = (b: number, amounts: Float64Array) => amounts[boxOfKey(same, boxes.key[b]!)] ?? 0;
-  return { total: (b) => at(b, same.total), self: (b) => at(b, same.self) };
+  const tree = weighedBy(nodes, other.placeValues), own = ownAmounts(tree), { node } = boxes;
+  if (node) return { total: (b) => tree.total[node[b]!]!, self: (b) => own[node[b]!]! };
+  let same: Boxes | null = null;
+  const made = () => (same ??= order === 'time' ? timeBoxes(other, tree, part) : layout(tree, order, middleOf(boxes)));
+  const isWhole = (b: number) => b === boxes.root && order !== 'sandwich'; // where one begins; another layout is spared
+  const at = (b: number, of: 'total' | 'self') => made()[of][boxOfKey(made(), boxes.key[b]!)] ?? 0;
+  return { total: (b) => (isWhole(b) ? tree.total[0]! : at(b, 'total')), self: (b) => (isWhole(b) ? own[0]! : at(b, 'self')) };
 }
