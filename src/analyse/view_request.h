@@ -22,8 +22,9 @@ struct sd_view_request {
 
     /* The selection.  A profile is loaded with it. */
     struct sd_filter selection;
-    const struct sd_slices *slices; /* the capture by time (profile/slices.h), for views
-                                       that need it; NULL: not loaded */
+    /* The captures by time (profile/slices.h), for views that need it; NULL: not
+     * loaded. Of samples, and of traced calls that have a timeline. */
+    const struct sd_slices *slices, *call_slices;
     /* What stacks count, under which metric, and what a row or box is. */
     struct sd_stacks_request stacks;
     const char *metric; /* of readings over time; NULL: "rss" */

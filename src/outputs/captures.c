@@ -221,19 +221,46 @@ int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
     return finish(&l, rc, out);
 }
 
+/* By names that can be opened again. */
+static const char **open_names(char *const *files, size_t n)
+{
+    const char **paths = sd_alloc((n + 1) * sizeof *paths);
+
+    for (size_t i = 0; paths && i < n; i++)
+        paths[i] = strcmp(files[i], "-") == 0 ? SD_STDIN : files[i];
+    return paths;
+}
+
 int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
                        const struct sd_filter *filter, struct sd_slices *out)
 {
-    const char **paths = sd_alloc((n + 1) * sizeof *paths);
-    int rc = paths ? 0 : sd_no_memory();
+    const char **paths = open_names(files, n);
+    int rc;
 
     *out = (struct sd_slices){ 0 };
-    for (size_t i = 0; i < n && rc == 0; i++)
-        paths[i] = strcmp(files[i], "-") == 0 ? SD_STDIN : files[i];
-    if (rc == 0)
-        rc = sd_slices_load(out, p, paths, n, filter);
+    rc = paths ? sd_slices_load(out, p, paths, n, filter) : sd_no_memory();
     sd_free(paths);
     return rc;
+}
+
+int sd_captures_slices_of(const struct sd_profile *p, enum sd_evidence e,
+                          char *const *files, size_t n, const struct sd_filter *filter,
+                          struct sd_slices *out)
+{
+    const char **paths;
+    int rc;
+
+    *out = (struct sd_slices){ 0 };
+    if (e == SD_SAMPLES) {
+        rc = sd_captures_slices(p, files, n, filter, out);
+        return rc < 0 ? rc : 1;
+    }
+    if (e != SD_CALLS || p->n_timeline_calls == 0)
+        return 0;
+    paths = open_names(files, n);
+    rc = paths ? sd_call_slices_load(out, p, paths, n) : sd_no_memory();
+    sd_free(paths);
+    return rc < 0 ? rc : 1;
 }
 
 static int load(const struct sd_loader *how, char *const *files, size_t n,

@@ -38,6 +38,11 @@ struct sd_slices;
  * (profile/slices.h).  On success the caller releases it. */
 int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
                        const struct sd_filter *filter, struct sd_slices *out);
+/* The same of any evidence with stacks: 1; 0: nobody knows when it was, as of traced
+ * calls without a timeline, and *out is empty; < 0. */
+int sd_captures_slices_of(const struct sd_profile *p, enum sd_evidence e,
+                          char *const *files, size_t n, const struct sd_filter *filter,
+                          struct sd_slices *out);
 /* Copies all of them into one file. */
 int sd_captures_copy(const struct sd_loader *how, char *const *files, size_t n,
                      struct sd_capture_merge *to);

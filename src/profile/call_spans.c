@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "profile/profile_define.h"
 #include "profile/local_ids.h"
+#include "profile/samples.h"
 #include "profile/series.h"
 
 /* Names that were lost leave gaps in the ids.  A file that lies must not make much of
@@ -106,7 +107,8 @@ void sd_call_spans_release(struct sd_call_spans *s)
     sd_free(s->open);
     sd_table_release(&s->counted);
     sd_table_release(&s->missing);
-    *s = (struct sd_call_spans){ .request = s->request }; /* which is not of the walk */
+    *s = (struct sd_call_spans){ .request = s->request, /* which are not of the walk */
+                                 .has_stacks = s->has_stacks };
 }
 
 /* --- Names */
@@ -264,8 +266,30 @@ static uint64_t next_moment(struct sd_decoder *d, uint64_t ticks)
 
 /* --- Where it stands */
 
-static int push(struct sd_call_spans *s, struct sd_call_open open)
+static bool has_name(const struct sd_call_spans *s, uint32_t site)
 {
+    return site < s->n_names && s->names[site].kind == SD_REC_SITE;
+}
+
+/* That of a call on top of what is open; NONE where something below is not known. */
+static uint32_t stack_of(const struct sd_decoder *d, uint32_t site)
+{
+    const struct sd_call_spans *s = &d->spans;
+    struct sd_stack key = { .parent = SD_NO_STACK };
+
+    if (s->n_open > 0)
+        key.parent.at = s->open[s->n_open - 1].stack;
+    if ((s->n_open > 0 ? key.parent.at == NONE : s->n_below > 0) || !has_name(s, site))
+        return NONE;
+    key.site.at = s->names[site].id;
+    return sd_find_stack(d->p, &key);
+}
+
+static int push(struct sd_decoder *d, struct sd_call_open open)
+{
+    struct sd_call_spans *s = &d->spans;
+
+    open.stack = s->has_stacks ? stack_of(d, open.site) : NONE;
     if (s->n_open == s->cap_open) {
         struct sd_call_open *grown =
             sd_grow_array(s->open, &s->cap_open, s->n_open + 1, sizeof *grown);
@@ -323,8 +347,8 @@ static int stand_there(struct sd_decoder *d, const struct sd_rec_calls_from *r)
         s->n_below = told;
     at = s->n_below + s->n_open;
     for (uint64_t i = at > told ? at - told : 0; i < r->n && rc == 0; i++)
-        rc = push(s, (struct sd_call_open){ moment_of(d, r->open[i].ticks),
-                                            r->open[i].site, 0 });
+        rc = push(d, (struct sd_call_open){ moment_of(d, r->open[i].ticks),
+                                            r->open[i].site, 0, NONE });
     go_to(s, r->number);
     return rc;
 }
@@ -395,11 +419,6 @@ static int fill(struct sd_decoder *d, struct sd_event *e, enum sd_event_kind kin
     return rc;
 }
 
-static bool has_name(const struct sd_call_spans *s, uint32_t site)
-{
-    return site < s->n_names && s->names[site].kind == SD_REC_SITE;
-}
-
 /* The call on top ends.  1: *e is it; 0: it is one that nothing is known of. */
 static int pop(struct sd_decoder *d, uint64_t to_ns, uint32_t flags, struct sd_event *e)
 {
@@ -417,6 +436,7 @@ static int pop(struct sd_decoder *d, uint64_t to_ns, uint32_t flags, struct sd_e
         e->site.at = s->names[open->site].id;
     else if (rc == 0)
         rc = sd_local_lost_site(d, &e->site.at);
+    e->stack.at = open->stack;
     e->from_ns = open->from_ns < to_ns ? open->from_ns : to_ns;
     e->to_ns = to_ns;
     e->flags = open->flags | flags;
@@ -434,9 +454,9 @@ static int take(struct sd_decoder *d, const struct sd_call_long_event *told,
 
     switch ((enum sd_call_event)told->event) {
     case SD_CALL_BEGINS:
-        return push(s, (struct sd_call_open){ ns, told->site, 0 });
+        return push(d, (struct sd_call_open){ ns, told->site, 0, NONE });
     case SD_CALL_GOES_ON:
-        return push(s, (struct sd_call_open){ ns, told->site, SD_SPAN_RESUMED });
+        return push(d, (struct sd_call_open){ ns, told->site, SD_SPAN_RESUMED, NONE });
     case SD_CALL_ENDS:
         return pop(d, ns, 0, e);
     case SD_CALL_PAUSES:

@@ -31,12 +31,14 @@ struct sd_call_open {
     uint64_t from_ns;
     uint32_t site;  /* in the table's ids */
     uint32_t flags; /* enum sd_span_flags */
+    uint32_t stack; /* of the profile, or UINT32_MAX */
 };
 
 struct sd_call_spans { /* all zero is a fresh one */
     enum sd_spans_request request;
-    uint64_t table; /* whose timeline is at hand; 0: none */
-    bool is_begun;  /* it has said where it stands */
+    bool has_stacks; /* of each call its stack is looked for */
+    uint64_t table;  /* whose timeline is at hand; 0: none */
+    bool is_begun;   /* it has said where it stands */
     uint32_t track;
     uint64_t number;           /* of the next event */
     uint64_t n_missing;        /* of its events: dropped, or in a chunk that is lost */

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
 #include "profile/events.h"
 #include "profile/series.h"
+#include "profile/slices.h"
 
 enum { TABLE = 900, F = 7, G = 10 }; /* the ids that names() gives to functions */
 
@@ -472,6 +474,110 @@ TEST(golden_timeline_is_read)
                  "f 236691-236742 resumed, f 236751-236751 unfinished") == 0);
     p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 6);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
+/* f from 0.5 to 2.5 ms, g in it from 0.9 to 2.1 ms; without the cost of tracing they
+ * took half as long.  A thread of which no timeline was recorded called f, too.  Of the
+ * second millisecond the first half is in a section. */
+static void make_half_as_long(struct sd_maker *m)
+{
+    uint32_t process, tracks[2], f, g;
+
+    sd_maker_begin(m);
+    sd_maker_chunk(m, 1, 1);
+    names(m, TABLE, 8);
+    from(m, TABLE, 0, 0, 0);
+    run(m, TABLE, 0, "f500000 g900000 .2100000 .2500000", 4);
+    sd_maker_span(m, sd_maker_site(m, 0, "load"),
+                  sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python"), 1, 1000000,
+                  1499999);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sd_call_cell cells[3] = { { .key = 0 } };
+
+        sd_maker_defs(m, TABLE + i, 1);
+        process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+        tracks[i] = sd_maker_track(m, SD_TRACK_THREAD, process, 8 + i, "Worker");
+        f = sd_maker_function(m, "f", "/app/a.py", 1);
+        g = sd_maker_function(m, "g\"", "/app/a.py", 5);
+        cells[0] = sd_maker_root(tracks[i], 0, 0);
+        cells[1] = (struct sd_call_cell){ .site = f, .calls = 1, .ticks = 1000000 };
+        cells[2] = (struct sd_call_cell){
+            .parent = 1, .site = g, .calls = 1, .ticks = 600000
+        };
+        sd_maker_cells(m, TABLE + i, 2, 0, cells, i ? 2 : 3);
+    }
+    sd_maker_end(m, 0);
+}
+
+static int64_t in_slice(const struct sd_profile *p, const struct sd_slices *s,
+                        uint32_t slice, const char *function, uint64_t thread,
+                        const char *metric, bool is_in_section)
+{
+    const struct sd_stack_totals *t = &p->evidence[SD_CALLS].stacks;
+    uint32_t k = sd_totals_metric(p, t, metric);
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sd_sample_total *total = &t->items[s->entries[i].total];
+
+        if (s->entries[i].slice == slice &&
+            p->tracks[total->track.at].number == thread &&
+            (!is_in_section || s->entries[i].sections != SD_NO_SECTIONS) &&
+            strcmp(p->sites[p->stacks[total->stack.at].site.at].name, function) == 0)
+            sum += s->values[k][i];
+    }
+    return sum;
+}
+
+TEST(calls_are_in_the_slices_that_they_span_less_what_they_called)
+{
+    struct sd_maker m;
+    struct sd_profile *p;
+    struct sd_slices s;
+    const char *path;
+
+    make_half_as_long(&m);
+    path = sd_maker_save(&m);
+    CHECK(sd_profile_load(path, NULL, &p) == 0);
+    CHECK(sd_call_slices_load(&s, p, &path, 1) == 0 && s.slice_ns == SD_SLICE_NS);
+    CHECK(in_slice(p, &s, 0, "f", 8, "time", false) == 200000 &&
+          in_slice(p, &s, 1, "f", 8, "time", false) == 0 &&
+          in_slice(p, &s, 2, "f", 8, "time", false) == 200000);
+    CHECK(in_slice(p, &s, 0, "g\"", 8, "time", false) == 50000 &&
+          in_slice(p, &s, 1, "g\"", 8, "time", false) == 500000 &&
+          in_slice(p, &s, 2, "g\"", 8, "time", false) == 50000);
+    CHECK(in_slice(p, &s, 1, "g\"", 8, "time", true) == 250000 &&
+          in_slice(p, &s, 0, "g\"", 8, "time", true) == 0);
+    CHECK(in_slice(p, &s, 0, "g\"", 8, "calls", false) == 1 &&
+          in_slice(p, &s, 1, "g\"", 8, "calls", false) == 0);
+    /* When the other thread's call was nobody knows: it is not lost, and is told. */
+    CHECK(s.n_untimed == 1 && in_slice(p, &s, 0, "f", 9, "time", false) == 1000000);
+    sd_slices_release(&s);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
+TEST(calls_by_time_survive_every_failed_allocation)
+{
+    struct sd_maker m;
+    struct sd_profile *p;
+    struct sd_slices s;
+    const char *path;
+    int rc = SD_ENOMEM;
+
+    make_half_as_long(&m);
+    path = sd_maker_save(&m);
+    CHECK(sd_profile_load(path, NULL, &p) == 0);
+    for (size_t nth = 1; rc == SD_ENOMEM && nth < 5000; nth++) {
+        sd_mem_fail_at(nth, false);
+        rc = sd_call_slices_load(&s, p, &path, 1);
+        sd_mem_fail_at(0, false);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+    }
+    CHECK(rc == 0);
+    sd_slices_release(&s);
     sd_profile_free(p);
     sd_maker_release(&m);
 }

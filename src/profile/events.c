@@ -20,7 +20,7 @@ struct sd_events {
     struct sd_screen screen;
     uint32_t capture;  /* its number, from 0 */
     uint64_t later_ns; /* from the zero of this capture to the profile's */
-    bool wants_calls;
+    bool wants_calls, wants_stacks;
 };
 
 static int note_sections(struct sd_events *e)
@@ -94,6 +94,7 @@ static int open_capture(struct sd_events *e, uint64_t at)
     if (rc == 0 && e->screen.has_section)
         rc = note_sections(e);
     e->decoder.spans.request = e->wants_calls ? SD_SPANS_EACH : SD_SPANS_NONE;
+    e->decoder.spans.has_stacks = e->wants_stacks;
     return rc;
 }
 
@@ -136,6 +137,12 @@ void sd_events_want_calls(struct sd_events *e)
 {
     e->wants_calls = true;
     e->decoder.spans.request = SD_SPANS_EACH;
+}
+
+void sd_events_want_call_stacks(struct sd_events *e)
+{
+    sd_events_want_calls(e);
+    e->wants_stacks = e->decoder.spans.has_stacks = true;
 }
 
 static int next_of_capture(struct sd_events *e, struct sd_event *out)

@@ -48,6 +48,9 @@ int sd_events_open(const struct sd_profile *p, const char *path,
                    const struct sd_filter *filter, struct sd_events **out);
 /* From the next event on: calls over time, too (SD_EVENT_CALL). */
 void sd_events_want_calls(struct sd_events *e);
+/* The same with their stacks in the profile; SD_NO_STACK where it has none of those
+ * calls, or nobody knows what called them. */
+void sd_events_want_call_stacks(struct sd_events *e);
 int sd_events_next(struct sd_events *e,
                    struct sd_event *out); /* 1, 0 at the end, < 0 */
 /* Which capture of the file the last event is of, from 0. */

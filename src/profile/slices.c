@@ -8,105 +8,9 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/profile_define.h"
+#include "profile/by_time/slice_gathering.h"
 
-/* Entries while they are gathered: a triple is slice, total and set. */
-struct gathering {
-    const struct sd_profile *p;
-    const struct sd_stack_totals *totals; /* of its samples */
-    struct sd_triples keys;
-    int64_t *values[SD_SAMPLE_METRICS]; /* owned; by key */
-    size_t cap;
-    size_t limit;
-    uint64_t slice_ns;
-};
-
-static void release(struct gathering *g)
-{
-    sd_triples_release(&g->keys);
-    for (uint32_t i = 0; i < SD_SAMPLE_METRICS; i++)
-        sd_free(g->values[i]);
-}
-
-static int grow(struct gathering *g)
-{
-    size_t cap = g->cap ? g->cap * 2 : 64;
-
-    if (g->keys.n < g->cap)
-        return 0;
-    for (uint32_t i = 0; i < g->totals->n_metrics; i++) {
-        int64_t *values = sd_regrow(g->values[i], cap * sizeof *values);
-
-        if (!values)
-            return sd_no_memory();
-        memset(values + g->keys.n, 0, (cap - g->keys.n) * sizeof *values);
-        g->values[i] = values;
-    }
-    g->cap = cap;
-    return 0;
-}
-
-static int place_of(struct gathering *g, struct sd_triple key, uint32_t *at)
-{
-    int rc = grow(g);
-
-    return rc < 0 ? rc : sd_triples_add(&g->keys, key, at);
-}
-
-/* All of `from` in slices twice as long. */
-static int add_doubled(struct gathering *into, const struct gathering *from)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < from->keys.n && rc == 0; i++) {
-        struct sd_triple key = from->keys.items[i];
-        uint32_t at;
-
-        key.a /= 2;
-        rc = place_of(into, key, &at);
-        for (uint32_t k = 0; k < from->totals->n_metrics && rc == 0; k++)
-            into->values[k][at] = sd_sum_i64(into->values[k][at], from->values[k][i]);
-    }
-    return rc;
-}
-
-static bool is_one_slice(const struct gathering *g)
-{
-    for (size_t i = 0; i < g->keys.n; i++)
-        if (g->keys.items[i].a != 0)
-            return false;
-    return true;
-}
-
-/* Makes slices twice as long. */
-static int fold(struct gathering *g)
-{
-    struct gathering doubled = {
-        .p = g->p, .totals = g->totals, .limit = g->limit, .slice_ns = g->slice_ns * 2
-    };
-    int rc = add_doubled(&doubled, g);
-
-    release(rc == 0 ? g : &doubled);
-    if (rc == 0)
-        *g = doubled;
-    return rc;
-}
-
-/* Makes room where there are too many.  What does not become fewer when there is one
- * slice alone may become more. */
-static int make_room(struct gathering *g)
-{
-    int rc = 0;
-
-    while (rc == 0 && g->keys.n >= g->limit) {
-        if (is_one_slice(g))
-            g->limit = g->keys.n * 2;
-        else
-            rc = fold(g);
-    }
-    return rc;
-}
-
-static uint32_t column_of(const struct gathering *g, sd_metric_id metric)
+static uint32_t column_of(const struct sd_slice_gathering *g, sd_metric_id metric)
 {
     for (uint32_t i = 0; i < g->totals->n_metrics; i++)
         if (g->totals->metrics[i].at == metric.at)
@@ -114,31 +18,19 @@ static uint32_t column_of(const struct gathering *g, sd_metric_id metric)
     return UINT32_MAX; /* not an amount, or one too many */
 }
 
-/* The number of a slice has to fit into its field, whatever time a file claims. */
-static int fit_time(struct gathering *g, uint64_t time_ns)
-{
-    int rc = 0;
-
-    while (rc == 0 && time_ns / g->slice_ns > UINT32_MAX)
-        rc = fold(g);
-    return rc;
-}
-
-static int add_sample(struct gathering *g, const struct sd_event *e, uint32_t set)
+static int add_sample(struct sd_slice_gathering *g, const struct sd_event *e,
+                      uint32_t set)
 {
     const struct sd_triple which = { e->stack.at, e->track.at, e->flags };
     uint32_t total = sd_triples_find(&g->p->index->places[SD_SAMPLES], which);
     uint32_t at, column;
-    int rc = total == UINT32_MAX ? 1 : make_room(g);
+    int rc;
 
-    if (rc == 0)
-        rc = fit_time(g, e->to_ns);
-    if (rc == 0)
-        rc = place_of(
-            g, (struct sd_triple){ (uint32_t)(e->to_ns / g->slice_ns), total, set },
-            &at);
-    if (rc != 0)
-        return rc < 0 ? rc : 0; /* the profile had no room for it, and says so */
+    if (total == UINT32_MAX)
+        return 0; /* the profile had no room for it, and says so */
+    rc = sd_slice_gathering_place(g, e->to_ns, total, set, &at);
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < e->n_values; i++) {
         column = e->values[i] < 0 ? UINT32_MAX : column_of(g, e->metrics[i]);
         if (column != UINT32_MAX)
@@ -147,9 +39,7 @@ static int add_sample(struct gathering *g, const struct sd_event *e, uint32_t se
     return 0;
 }
 
-/* --- Two walks: sections, then samples */
-
-enum pass { SECTIONS, SAMPLES };
+/* --- Walks */
 
 /* The recordings of all files, each numbered from 0 where it comes first. */
 struct recordings {
@@ -195,45 +85,75 @@ static int find_number(struct recordings *r, uint32_t file, const struct sd_even
     return next_recording(r, sd_events_recording(e));
 }
 
-static int take(struct sd_slices *s, struct gathering *g, struct sd_event *e,
-                uint32_t recording, uint64_t later_ns, enum pass pass)
-{
-    e->from_ns -= later_ns;
-    e->to_ns -= later_ns;
-    if (pass == SECTIONS)
-        return sd_section_sets_note(&s->sets, g->p, recording, e);
-    return e->kind == SD_EVENT_SAMPLE
-               ? add_sample(g, e, sd_section_sets_at(&s->sets, recording, e->to_ns))
-               : 0;
-}
-
-static int walk_file(struct sd_slices *s, struct gathering *g, const char *path,
-                     const struct sd_filter *filter, enum pass pass,
+static int walk_file(const struct sd_slice_walk *w, const char *path,
                      struct recordings *r, uint32_t file)
 {
     struct sd_events *events = NULL;
     struct sd_event e;
-    int rc = sd_events_open(g->p, path, filter, &events);
+    int rc = sd_events_open(w->p, path, w->filter, &events);
 
+    if (rc == 0 && w->has_calls)
+        sd_events_want_call_stacks(events);
     while (rc == 0 && (rc = sd_events_next(events, &e)) == 1) {
         rc = find_number(r, file, events);
-        if (rc == 0 && r->number != UINT32_MAX)
-            rc = take(s, g, &e, r->number, sd_events_later_ns(events), pass);
+        if (rc < 0 || r->number == UINT32_MAX)
+            continue;
+        e.from_ns -= sd_events_later_ns(events);
+        e.to_ns -= sd_events_later_ns(events);
+        rc = w->take(w->of, r->number, &e);
     }
     sd_events_free(events);
     return rc;
 }
 
-static int walk(struct sd_slices *s, struct gathering *g, const char *const *paths,
-                size_t n, const struct sd_filter *filter, enum pass pass)
+int sd_slice_walk(const struct sd_slice_walk *w, const char *const *paths, size_t n)
 {
     struct recordings r = { .number = UINT32_MAX };
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = walk_file(s, g, paths[i], filter, pass, &r, (uint32_t)i);
+        rc = walk_file(w, paths[i], &r, (uint32_t)i);
     sd_free(r.items);
     return rc;
+}
+
+/* First sections, then samples. */
+struct walker {
+    struct sd_slices *s;
+    struct sd_slice_gathering *g;
+};
+
+static int take_section(void *of, uint32_t recording, const struct sd_event *e)
+{
+    struct walker *w = of;
+
+    return sd_section_sets_note(&w->s->sets, w->g->p, recording, e);
+}
+
+static int take_sample(void *of, uint32_t recording, const struct sd_event *e)
+{
+    struct walker *w = of;
+
+    return e->kind == SD_EVENT_SAMPLE
+               ? add_sample(w->g, e,
+                            sd_section_sets_at(&w->s->sets, recording, e->to_ns))
+               : 0;
+}
+
+int sd_slices_add_sections(struct sd_slices *s, struct sd_slice_gathering *g,
+                           const char *const *paths, size_t n,
+                           const struct sd_filter *filter)
+{
+    struct walker of = { s, g };
+    const struct sd_slice_walk w = {
+        .p = g->p, .filter = filter, .take = take_section, .of = &of
+    };
+    int rc;
+
+    *s = (struct sd_slices){ 0 };
+    sd_section_sets_init(&s->sets);
+    rc = sd_slice_walk(&w, paths, n);
+    return rc < 0 ? rc : sd_section_sets_settle(&s->sets);
 }
 
 /* --- In order */
@@ -250,14 +170,14 @@ static int by_slice(const void *pa, const void *pb, void *items)
     return a->c < b->c ? -1 : a->c > b->c;
 }
 
-static int settle(struct sd_slices *s, const struct gathering *g)
+int sd_slices_settle(struct sd_slices *s, const struct sd_slice_gathering *g)
 {
     size_t n = g->keys.n, room = n ? n : 1;
     uint32_t *order = sd_alloc(room * sizeof *order);
     int rc = order ? 0 : sd_no_memory();
 
     s->slice_ns = g->slice_ns;
-    s->n_metrics = g->totals->n_metrics;
+    s->n_metrics = g->n_columns;
     s->entries = sd_alloc(room * sizeof *s->entries);
     for (uint32_t k = 0; k < s->n_metrics; k++) {
         s->values[k] = sd_alloc(room * sizeof *s->values[k]);
@@ -286,22 +206,20 @@ static int settle(struct sd_slices *s, const struct gathering *g)
 int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
                    const char *const *paths, size_t n, const struct sd_filter *filter)
 {
-    struct gathering g = { .p = p,
-                           .totals = &p->evidence[SD_SAMPLES].stacks,
-                           .limit = SD_SLICES_MAX,
-                           .slice_ns = SD_SLICE_NS };
+    struct sd_slice_gathering g;
+    struct walker of = { s, &g };
+    const struct sd_slice_walk w = {
+        .p = p, .filter = filter, .take = take_sample, .of = &of
+    };
     int rc;
 
-    *s = (struct sd_slices){ 0 };
-    sd_section_sets_init(&s->sets);
-    rc = walk(s, &g, paths, n, filter, SECTIONS);
+    sd_slice_gathering_init(&g, p, SD_SAMPLES);
+    rc = sd_slices_add_sections(s, &g, paths, n, filter);
     if (rc == 0)
-        rc = sd_section_sets_settle(&s->sets);
+        rc = sd_slice_walk(&w, paths, n);
     if (rc == 0)
-        rc = walk(s, &g, paths, n, filter, SAMPLES);
-    if (rc == 0)
-        rc = settle(s, &g);
-    release(&g);
+        rc = sd_slices_settle(s, &g);
+    sd_slice_gathering_release(&g);
     if (rc < 0)
         sd_slices_release(s);
     return rc;

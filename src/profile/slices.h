@@ -16,7 +16,7 @@
  * to be no more than SD_SLICES_MAX; sums stay exact.  Where more stacks than that were
  * seen in all, there is one slice, with an entry for each. */
 #include "profile/events.h"
-#include "profile/section_sets.h"
+#include "profile/by_time/section_sets.h"
 #include "profile/triples.h"
 
 enum {
@@ -31,7 +31,7 @@ enum {
 /* Where an entry belongs; its values stand beside it. */
 struct sd_slice_entry {
     uint32_t slice;    /* from slice * slice_ns on, for slice_ns */
-    uint32_t total;    /* of the profile's samples: stack, track and flags */
+    uint32_t total;    /* of the profile's evidence: stack, track and flags */
     uint32_t sections; /* the set that was open */
 };
 
@@ -42,6 +42,8 @@ struct sd_slices {
     int64_t *values[SD_SAMPLE_METRICS]; /* owned; as the columns of the totals */
     uint32_t n_metrics;
     struct sd_section_sets sets;
+    uint64_t n_untimed; /* totals of calls of which it is not known when they were: they
+                           stand in the first slice */
 };
 
 /* Which of them are added up. */
@@ -54,6 +56,12 @@ struct sd_slice_choice {
  * twice counts once.  On success the caller releases it. */
 int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
                    const char *const *paths, size_t n, const struct sd_filter *filter);
+/* The same of traced calls whose timeline was recorded: a call's own time is where it
+ * passed, that of the calls inside it not among it, and calls are where they begin.
+ * What all slices have of a total is what the profile has of it, less the cost of
+ * tracing, too.  Calls are in no filter of time or section, so there is none here. */
+int sd_call_slices_load(struct sd_slices *s, const struct sd_profile *p,
+                        const char *const *paths, size_t n);
 /* Adds the values of one column to those of each total, of which there are as many as
  * the profile has. */
 void sd_slices_sum(const struct sd_slices *s, const struct sd_slice_choice *choice,

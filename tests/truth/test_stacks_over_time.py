@@ -150,4 +150,109 @@ def test_several_captures_have_the_time_of_each(folder):
     equal(stacks_of(folder, ["x.sonde", "x.sonde"]), stacks_of(folder, ["x.sonde"]), "a recording that is given twice")
 
 
+def calls_of(trace):
+    """The calls of a timeline, as a trace has them: (path of functions, outermost first; begin; end; children), by thread in order of time."""
+    threads, calls = {}, []
+    for e in trace:
+        if e["ph"] == "X":
+            name = (e["name"], e["args"].get("filename"), e["args"].get("line"))
+            begin = round(e["ts"] * 1000)
+            threads.setdefault((e["pid"], e["tid"]), []).append((begin, begin + round(e["dur"] * 1000), name))
+    for thread, spans in threads.items():
+        around = []
+        for begin, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+            while around and end > around[-1][2]:
+                around.pop()
+            call = ((around[-1][0] if around else ()) + (name,), begin, end, [])
+            if around:
+                around[-1][3].append(call)
+            around.append(call)
+            calls.append((thread, call))
+    return calls
+
+
+def pieces(begin, end, slice_ns):
+    while begin < end:
+        until = min(end, (begin // slice_ns + 1) * slice_ns)
+        yield begin // slice_ns, until - begin
+        begin = until
+
+
+def own_by_slice(trace, slice_ns):
+    """{(thread, path): {slice: ns in the function itself}}, as the trace has it, with the cost of tracing."""
+    found = {}
+    for thread, (path, begin, end, children) in calls_of(trace):
+        own = found.setdefault((thread, path), {})
+        for at, ns in pieces(begin, end, slice_ns):
+            own[at] = own.get(at, 0) + ns
+        for _, child_begin, child_end, _ in children:
+            for at, ns in pieces(child_begin, child_end, slice_ns):
+                own[at] -= ns
+    return found
+
+
+def path_of(stacks, frame):
+    path = []
+    while frame is not None:
+        function = stacks["functions"][stacks["frames"]["function"][frame]]
+        path.append((function["function"], function["file"], function["line"]))
+        frame = stacks["frames"]["parent"][frame]
+    return tuple(reversed(path))
+
+
+def traced_by_slice(stacks):
+    """The same from stacks over time; what stands there is without the cost of tracing."""
+    found, entries, places = {}, stacks["entries"], stacks["places"]
+    for i, (at, place) in enumerate(zip(entries["slice"], entries["place"])):
+        thread = stacks["threads"][places["thread"][place]]
+        own = found.setdefault(((thread["pid"], thread["tid"]), path_of(stacks, places["frame"][place])), {})
+        own[at] = own.get(at, 0) + entries["time"][i]
+    return found
+
+
+def test_calls_with_a_timeline_are_where_they_passed(folder):
+    write(folder, "program.py", PROGRAM)
+    result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-o", "c.sonde", "program.py", 8, cwd=folder)
+    equal(result.status, 0, result.err)
+    result = sonde("report", "c.sonde", "--json", "--table", "stacks,functions", cwd=folder)
+    equal(result.status, 0, result.err)
+    report = json.loads(result.out)
+    stacks = report["stacks"]
+    equal((stacks["evidence"], stacks["note"]), ("calls", None), "evidence and note")
+    # All slices together are the functions of the report.
+    sums, entries, places = {}, stacks["entries"], stacks["places"]
+    for i, place in enumerate(entries["place"]):
+        name = path_of(stacks, places["frame"][place])[-1]
+        row = sums.setdefault(name, [0, 0])
+        row[0] += entries["time"][i]
+        row[1] += entries["calls"][i]
+    program = {n: row for n, row in sums.items() if n[1].endswith("program.py")}
+    rows = {(r["function"], r["file"], r["line"]): [r["own"], r["calls"]] for r in report["functions"]}
+    equal(program, {n: rows[n] for n in program}, "own time and calls")
+    assert len(program) >= 5, program
+    # Each slice has its part of them, as the trace tells.
+    equal(sonde("convert", "c.sonde", "c.trace.json", cwd=folder).status, 0, "status of convert")
+    with open(os.path.join(folder, "c.trace.json")) as file:
+        trace = json.load(file)
+    raw = own_by_slice(trace["traceEvents"] if isinstance(trace, dict) else trace, stacks["slice_ns"])
+    traced, n_compared = traced_by_slice(stacks), 0
+    for key, own in traced.items():
+        whole, measured = sum(own.values()), sum(raw[key].values())
+        for at in set(own) | set(raw[key]):
+            expected = whole * raw[key].get(at, 0) / measured if measured else 0
+            assert abs(own.get(at, 0) - expected) <= 0.01 * stacks["slice_ns"], (key, at, own.get(at, 0), expected)
+            n_compared += 1
+    assert n_compared > 100, n_compared
+    # What runs in a section alone is nowhere else.
+    load, n_loads = stacks["sections"].index("load"), 0
+    for place, which in zip(entries["place"], entries["set"]):
+        names = [name for name, _, _ in path_of(stacks, places["frame"][place])]
+        if "loads" in names:
+            assert load in stacks["sets"][which], names
+            n_loads += 1
+        elif "trains" in names:
+            assert load not in stacks["sets"][which], names
+    assert n_loads > 8, n_loads
+
+
 run_tests(globals())

@@ -262,9 +262,13 @@ static int make_sets(struct maker *m)
     }
     v->n_sections = sets->paths.n;
     v->n_sets = sets->sets.n;
-    v->note = sets->is_cut ? "there are too many combinations of open sections; some "
-                             "samples are shown outside of all sections"
-                           : NULL;
+    v->note =
+        sets->is_cut ? "there are too many combinations of open sections; some "
+                       "samples are shown outside of all sections"
+        : m->slices->n_untimed > 0
+            ? "of some calls it is not known when they were; they are shown at the "
+              "beginning"
+            : NULL;
     return 0;
 }
 
@@ -340,14 +344,28 @@ int sd_time_stacks_make(const struct sd_profile *p, enum sd_evidence e,
     return rc;
 }
 
+static int draw(const struct sd_profile *p, enum sd_evidence e, const char *name,
+                const struct sd_slices *slices, struct sd_view *v)
+{
+    struct sd_drawing *d = sd_view_draw(v, name, SD_SHAPE_STACKS);
+
+    return d ? sd_time_stacks_make(p, e, slices, &v->arena, &d->stacks) : SD_ENOMEM;
+}
+
+/* Samples, and traced calls of which it is known when they were. */
 int sd_view_time_stacks(const struct sd_profile *p, const struct sd_view_request *r,
                         struct sd_view *v)
 {
-    struct sd_drawing *d;
+    bool has_calls = r->call_slices && sd_profile_has(p, SD_CALLS);
+    bool has_samples = sd_profile_has(p, SD_SAMPLES);
+    int rc = 0;
 
     if (!r->slices)
         return sd_fail(SD_EUSAGE, "stacks over time need captures");
-    d = sd_view_draw(v, "stacks", SD_SHAPE_STACKS);
-    return d ? sd_time_stacks_make(p, SD_SAMPLES, r->slices, &v->arena, &d->stacks)
-             : SD_ENOMEM;
+    if (has_samples || !has_calls)
+        rc = draw(p, SD_SAMPLES, "stacks", r->slices, v);
+    if (rc == 0 && has_calls)
+        rc = draw(p, SD_CALLS, has_samples ? "traced_stacks" : "stacks", r->call_slices,
+                  v);
+    return rc;
 }

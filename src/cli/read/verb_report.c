@@ -453,14 +453,19 @@ static int write_with_slices(const struct sd_report_request *a,
                              const struct sd_profile *p)
 {
     struct sd_report_request with = *a;
-    struct sd_slices slices = { 0 };
-    int rc = sd_captures_slices(p, a->words, (size_t)a->n_words, &a->views.selection,
-                                &slices);
+    const struct sd_filter *filter = &a->views.selection;
+    struct sd_slices slices = { 0 }, calls = { 0 };
+    size_t n = (size_t)a->n_words;
+    int rc = sd_captures_slices_of(p, SD_SAMPLES, a->words, n, filter, &slices);
 
     with.views.slices = &slices;
-    if (rc == 0)
+    if (rc >= 0)
+        rc = sd_captures_slices_of(p, SD_CALLS, a->words, n, filter, &calls);
+    with.views.call_slices = rc == 1 ? &calls : NULL;
+    if (rc >= 0)
         rc = sd_report_write(&with, p);
     sd_slices_release(&slices);
+    sd_slices_release(&calls);
     return rc;
 }
 

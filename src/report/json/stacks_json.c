@@ -88,6 +88,7 @@ static void put_sets(struct sd_json *j, const struct sd_view_stacks *s)
 void sd_report_stacks_json(struct sd_json *j, const struct sd_view_stacks *s)
 {
     sd_json_key_string(j, "note", s->note);
+    sd_json_key_string(j, "evidence", s->evidence);
     sd_json_key_uint(j, "slice_ns", s->slice_ns);
     put_functions(j, s);
     put_frames(j, s);

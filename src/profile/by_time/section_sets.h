@@ -58,6 +58,9 @@ int sd_section_sets_settle(struct sd_section_sets *s);
 /* The set that was open. */
 uint32_t sd_section_sets_at(const struct sd_section_sets *s, uint32_t capture,
                             uint64_t time_ns);
+/* The same, and when it changes: UINT64_MAX: never. */
+uint32_t sd_section_sets_until(const struct sd_section_sets *s, uint32_t capture,
+                               uint64_t time_ns, uint64_t *until_ns);
 /* The sections of a set, ascending. */
 const uint32_t *sd_section_set(const struct sd_section_sets *s, uint32_t set,
                                size_t *n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/section_sets.h"
+#include "profile/by_time/section_sets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -261,14 +261,24 @@ static size_t first_behind(const struct sd_section_sets *s, uint32_t capture,
     return low;
 }
 
-uint32_t sd_section_sets_at(const struct sd_section_sets *s, uint32_t capture,
-                            uint64_t time_ns)
+uint32_t sd_section_sets_until(const struct sd_section_sets *s, uint32_t capture,
+                               uint64_t time_ns, uint64_t *until_ns)
 {
     size_t behind = first_behind(s, capture, time_ns);
+    bool has_next = behind < s->n_moments && s->moments[behind].capture == capture;
 
+    *until_ns = has_next ? s->moments[behind].from_ns : UINT64_MAX;
     if (behind == 0 || s->moments[behind - 1].capture != capture)
         return SD_NO_SECTIONS;
     return s->moments[behind - 1].set;
+}
+
+uint32_t sd_section_sets_at(const struct sd_section_sets *s, uint32_t capture,
+                            uint64_t time_ns)
+{
+    uint64_t until;
+
+    return sd_section_sets_until(s, capture, time_ns, &until);
 }
 
 const uint32_t *sd_section_set(const struct sd_section_sets *s, uint32_t set, size_t *n)
