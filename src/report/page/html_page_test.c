@@ -7,6 +7,7 @@
 
 #include "base/encoding/inflate.h"
 #include "base/encoding/json_in.h"
+#include "base/error.h"
 #include "base/test.h"
 #include "report/page/page_shapes.h"
 
@@ -309,6 +310,24 @@ TEST(same_page_is_the_same_bytes)
           memcmp(a.pending.p, b.pending.p, a.pending.n) == 0);
     sd_out_release(&a);
     sd_out_release(&b);
+    sd_arena_release(&s.arena);
+}
+
+TEST(page_survives_every_failed_allocation)
+{
+    struct sd_page page;
+    struct some s;
+
+    fill(&s);
+    page = page_of(&s, &functions);
+    EACH_FAILURE(nth)
+    {
+        struct sd_buf data = { 0 };
+        int rc = sd_page_data(&page, 0.01, &data);
+
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_buf_release(&data);
+    }
     sd_arena_release(&s.arena);
 }
 
