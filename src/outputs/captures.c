@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "outputs/inputs.h"
+#include "profile/call_window.h"
 #include "profile/slices.h"
 
 enum { STDIN_STEP = 1 << 20 };
@@ -210,17 +211,6 @@ static int finish(struct loading *l, int rc, struct sd_profile **out)
     return rc;
 }
 
-int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
-                     struct sd_profile **out)
-{
-    struct loading l = { .how = how };
-    int rc = 0;
-
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = load_file(&l, files[i]);
-    return finish(&l, rc, out);
-}
-
 /* By names that can be opened again. */
 static const char **open_names(char *const *files, size_t n)
 {
@@ -229,6 +219,30 @@ static const char **open_names(char *const *files, size_t n)
     for (size_t i = 0; paths && i < n; i++)
         paths[i] = strcmp(files[i], "-") == 0 ? SD_STDIN : files[i];
     return paths;
+}
+
+/* Traced calls are known to be in a window only when everything is loaded. */
+static int cut_calls(struct loading *l, char *const *files, size_t n)
+{
+    const char **paths = open_names(files, n);
+    int rc = paths ? sd_call_window_apply(l->into, paths, n, l->how->filter)
+                   : sd_no_memory();
+
+    sd_free(paths);
+    return rc;
+}
+
+int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
+                     struct sd_profile **out)
+{
+    struct loading l = { .how = how };
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = load_file(&l, files[i]);
+    if (rc == 0 && l.into && how->filter)
+        rc = cut_calls(&l, files, n);
+    return finish(&l, rc, out);
 }
 
 int sd_captures_slices(const struct sd_profile *p, char *const *files, size_t n,
@@ -255,10 +269,10 @@ int sd_captures_slices_of(const struct sd_profile *p, enum sd_evidence e,
         rc = sd_captures_slices(p, files, n, filter, out);
         return rc < 0 ? rc : 1;
     }
-    if (e != SD_CALLS || p->n_timeline_calls == 0)
+    if (e != SD_CALLS || !p->has_timeline || !sd_profile_has(p, SD_CALLS))
         return 0;
     paths = open_names(files, n);
-    rc = paths ? sd_call_slices_load(out, p, paths, n) : sd_no_memory();
+    rc = paths ? sd_call_slices_load(out, p, paths, n, filter) : sd_no_memory();
     sd_free(paths);
     return rc < 0 ? rc : 1;
 }

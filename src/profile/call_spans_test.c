@@ -7,103 +7,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/test.h"
-#include "profile/calls_testing.h"
 #include "profile/events.h"
 #include "profile/series.h"
-#include "profile/slices.h"
+#include "profile/timeline_testing.h"
 
-enum { TABLE = 900, F = 7, G = 10 }; /* the ids that names() gives to functions */
-
-/* A record with definitions of the table: its thread, f and g. */
-static void names(struct sd_maker *m, uint64_t table, uint64_t tid)
-{
-    struct sd_buf kept = m->records;
-    struct sd_rec_names *r;
-    uint32_t process;
-    struct sd_buf inside;
-
-    m->records = (struct sd_buf){ 0 };
-    m->next_id = 1;
-    process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
-    CHECK(sd_maker_track(m, SD_TRACK_THREAD, process, tid, "Worker") == 4);
-    CHECK(sd_maker_function(m, "f", "/app/a.py", 1) == F);
-    CHECK(sd_maker_function(m, "g\"", "/app/a.py", 5) == G);
-    inside = m->records;
-    m->records = kept;
-    r = sd_maker_record(m, SD_REC_NAMES, sizeof *r + inside.n);
-    r->table = table;
-    memcpy(r->records, inside.p, inside.n);
-    sd_buf_release(&inside);
-}
-
-static struct sd_rec_calls_from *from(struct sd_maker *m, uint64_t table,
-                                      uint64_t number, uint32_t depth, uint32_t n)
-{
-    struct sd_rec_calls_from *r = sd_maker_record(
-        m, SD_REC_CALLS_FROM, sizeof *r + n * sizeof(struct sd_open_call));
-
-    r->track = 4;
-    r->table = table;
-    r->number = number;
-    r->clock = SD_CLOCK_MONOTONIC;
-    r->depth = depth;
-    r->n = n;
-    return r;
-}
-
-/* The event in the form that a writer gives it; what follows it. */
-static uint32_t *put_event(uint32_t *at, enum sd_call_event event, uint32_t site,
-                           uint32_t since)
-{
-    enum sd_calls_form form = event == SD_CALL_BEGINS ? SD_CALL_SHORT_BEGINS
-                              : event == SD_CALL_ENDS ? SD_CALL_SHORT_ENDS
-                                                      : SD_CALL_LONG;
-    uint64_t both = sd_call_long(event, site, since);
-
-    if (form != SD_CALL_LONG &&
-        (sd_call_short(form, site) | since) >> SD_CALL_SHORT_BITS == 0) {
-        *at = sd_call_short(form, site) | since << SD_CALL_SHORT_BITS;
-        return at + 1;
-    }
-    memcpy(at, &both, sizeof both);
-    return at + 2;
-}
-
-/* "f10 g20 .30 .40": f begins at 10, g at 20, ends at 30 and 40; ~ pauses, ^f goes on,
- * ! never was; of room for `room` events. */
-static void run(struct sd_maker *m, uint64_t table, uint64_t number, const char *words,
-                uint32_t room)
-{
-    struct sd_rec_calls *r = sd_maker_record(m, SD_REC_CALLS, sizeof *r + 8 * room);
-    uint32_t n = 0, *unit = r->units;
-    unsigned last = 0;
-
-    r->table = table;
-    r->base = SD_MAKER_MONO;
-    r->number = number;
-    m->head.count += room - 1;
-    for (const char *at = words; *at && n < room; n++) {
-        enum sd_call_event event = *at == '.'   ? SD_CALL_ENDS
-                                   : *at == '~' ? SD_CALL_PAUSES
-                                   : *at == '^' ? SD_CALL_GOES_ON
-                                   : *at == '!' ? SD_CALL_NEVER_WAS
-                                                : SD_CALL_BEGINS;
-        uint32_t site;
-        int read = 0;
-        unsigned time;
-
-        at += event == SD_CALL_GOES_ON;
-        site = event == SD_CALL_BEGINS || event == SD_CALL_GOES_ON
-                   ? (*at == 'f'   ? F
-                      : *at == 'g' ? G
-                                   : 4000)
-                   : 0;
-        CHECK(sscanf(at + 1, "%u %n", &time, &read) == 1);
-        at += 1 + read;
-        unit = put_event(unit, event, site, time - last);
-        last = time;
-    }
-}
+enum { TABLE = SD_TIMELINE_TABLE, F = SD_TIMELINE_F, G = SD_TIMELINE_G };
 
 /* All spans of the capture: "g 20-30, f 10-40". */
 static const char *spans(struct sd_maker *m, const struct sd_filter *filter)
@@ -138,10 +46,10 @@ TEST(calls_of_a_timeline_become_spans)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50", 10);
-    run(&m, TABLE, 7, "g60 !61 .70", 3);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50", 10);
+    sd_timeline_run(&m, TABLE, 7, "g60 !61 .70", 3);
     sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "g\" 20-30, g\" 35-38, f 10-40, f 50-70") == 0);
     p = sd_maker_load(&m, NULL);
@@ -157,13 +65,13 @@ TEST(what_is_open_where_a_timeline_ends_is_unfinished)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 g20 f30 .40", 4);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 g20 f30 .40", 4);
     /* The slot is another thread's now, with names of its own. */
-    names(&m, TABLE + 1, 9);
-    from(&m, TABLE + 1, 0, 0, 0);
-    run(&m, TABLE + 1, 0, "g50 .60 f70", 3);
+    sd_timeline_names(&m, TABLE + 1, 9);
+    sd_timeline_from(&m, TABLE + 1, 0, 0, 0);
+    sd_timeline_run(&m, TABLE + 1, 0, "g50 .60 f70", 3);
     sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "f 30-40, g\" 20-40 unfinished, f 10-40 unfinished, "
                                   "g\" 50-60, f 70-70 unfinished") == 0);
@@ -176,9 +84,9 @@ TEST(a_paused_call_is_several_spans)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 ~20 g20 .30 ^f31 .40", 6);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 ~20 g20 .30 ^f31 .40", 6);
     sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "f 10-20 paused, g\" 20-30, f 31-40 resumed") == 0);
     sd_maker_release(&m);
@@ -194,14 +102,14 @@ TEST(a_gap_of_a_timeline_costs_what_was_in_it)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 g20", 2);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 g20", 2);
     sd_maker_chunk(&m, 1, 3);
-    r = from(&m, TABLE, 6, 2, 2);
+    r = sd_timeline_from(&m, TABLE, 6, 2, 2);
     r->open[0] = (struct sd_open_call){ SD_MAKER_MONO + 10, F, 0 };
     r->open[1] = (struct sd_open_call){ SD_MAKER_MONO + 80, G, 0 };
-    run(&m, TABLE, 6, ".90 .100", 2);
+    sd_timeline_run(&m, TABLE, 6, ".90 .100", 2);
     sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "g\" 20-20 unfinished, g\" 80-90, f 10-100") == 0);
     p = sd_maker_load(&m, NULL);
@@ -218,9 +126,9 @@ TEST(calls_of_which_nothing_is_known_are_left_out)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 5);
-    r = from(&m, TABLE, 100, 3, 1);
+    r = sd_timeline_from(&m, TABLE, 100, 3, 1);
     r->open[0] = (struct sd_open_call){ SD_MAKER_MONO + 5, F, 0 };
-    run(&m, TABLE, 100, "g6 .7 .8 .9 .10 .11 f12", 7);
+    sd_timeline_run(&m, TABLE, 100, "g6 .7 .8 .9 .10 .11 f12", 7);
     sd_maker_end(&m, 0);
     /* Nor are the names, which stood in a chunk before. */
     CHECK(strcmp(spans(&m, NULL), "[lost name] 6-7, [lost name] 5-8, "
@@ -234,10 +142,11 @@ TEST(clocks_that_go_back_and_sites_that_are_none_do_no_harm)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    run(&m, TABLE, 3, ".5 f10 x30", 3); /* nor does it say where it stands */
-    run(&m, TABLE, 6, ".20", 1);
-    run(&m, TABLE, 7, ".15", 1);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_run(&m, TABLE, 3, ".5 f10 x30",
+                    3); /* nor does it say where it stands */
+    sd_timeline_run(&m, TABLE, 6, ".20", 1);
+    sd_timeline_run(&m, TABLE, 7, ".15", 1);
     sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "[lost name] 30-30, f 10-30") == 0);
     sd_maker_release(&m);
@@ -250,9 +159,9 @@ TEST(a_window_of_time_chooses_calls)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50 .60", 8);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50 .60", 8);
     sd_maker_end(&m, 0);
     CHECK(strcmp(spans(&m, &window), "g\" 35-38, f 10-40") == 0);
     sd_maker_release(&m);
@@ -268,15 +177,16 @@ TEST(ticks_of_a_timeline_become_nanoseconds)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    r = from(&m, TABLE, 0, 0, 0);
+    sd_timeline_names(&m, TABLE, 8);
+    r = sd_timeline_from(&m, TABLE, 0, 0, 0);
     r->clock = SD_CLOCK_TSC;
     r->ticks = 4000;
     r->mono_ns = SD_MAKER_MONO;
     c = sd_maker_record(&m, SD_REC_CALLS, sizeof *c + 16);
     c->table = TABLE;
     c->base = 4000;
-    put_event(put_event(c->units, SD_CALL_BEGINS, F, 400), SD_CALL_ENDS, 0, 3999600);
+    sd_timeline_event(sd_timeline_event(c->units, SD_CALL_BEGINS, F, 400), SD_CALL_ENDS,
+                      0, 3999600);
     m.head.count++;
     sd_maker_defs(&m, TABLE, 1);
     sd_maker_clock(&m, 4000 + 80000000, SD_MAKER_MONO + 20000000);
@@ -315,9 +225,9 @@ TEST(a_tree_without_a_timeline_misses_nothing)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8); /* of a Profile, whose tree is nowhere */
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 .20", 2);
+    sd_timeline_names(&m, TABLE, 8); /* of a Profile, whose tree is nowhere */
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 .20", 2);
     tree(&m, 5, 1000);
     sd_maker_end(&m, 0);
     CHECK(lost(&m) == 0);
@@ -330,9 +240,9 @@ TEST(a_tree_says_what_its_own_timeline_misses)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, 5, 8);
-    from(&m, 5, 0, 0, 0);
-    run(&m, 5, 0, "f10 .20 f30 .40", 4);
+    sd_timeline_names(&m, 5, 8);
+    sd_timeline_from(&m, 5, 0, 0, 0);
+    sd_timeline_run(&m, 5, 0, "f10 .20 f30 .40", 4);
     tree(&m, 5, 9);
     tree(&m, 6, 1000);
     sd_maker_end(&m, 0);
@@ -346,12 +256,12 @@ TEST(without_a_tree_a_gap_says_what_a_timeline_misses)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 .20", 2);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 .20", 2);
     sd_maker_chunk(&m, 1, 2);
-    from(&m, TABLE, 22, 0, 0);
-    run(&m, TABLE, 22, "f30 .40", 2);
+    sd_timeline_from(&m, TABLE, 22, 0, 0);
+    sd_timeline_run(&m, TABLE, 22, "f30 .40", 2);
     tree(&m, 5, 1000);
     sd_maker_end(&m, 0);
     CHECK(lost(&m) == 10);
@@ -365,10 +275,10 @@ TEST(a_call_that_never_was_is_not_counted_in_another_run_either)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
-    from(&m, TABLE, 0, 0, 0);
-    run(&m, TABLE, 0, "f10 g20", 2);
-    run(&m, TABLE, 2, "!21 g30 .40 .50", 4);
+    sd_timeline_names(&m, TABLE, 8);
+    sd_timeline_from(&m, TABLE, 0, 0, 0);
+    sd_timeline_run(&m, TABLE, 0, "f10 g20", 2);
+    sd_timeline_run(&m, TABLE, 2, "!21 g30 .40 .50", 4);
     sd_maker_end(&m, 0);
     p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 2);
@@ -385,9 +295,9 @@ TEST(ticks_beyond_all_time_are_its_end)
 
     sd_maker_begin(&m);
     sd_maker_chunk(&m, 1, 1);
-    names(&m, TABLE, 8);
+    sd_timeline_names(&m, TABLE, 8);
     for (int i = 0; i < 2; i++) {
-        struct sd_rec_calls_from *at = from(&m, TABLE, 0, 0, 0);
+        struct sd_rec_calls_from *at = sd_timeline_from(&m, TABLE, 0, 0, 0);
 
         at->clock = SD_CLOCK_TSC;
         at->ticks = 1000 + 100000000 * (uint64_t)i;
@@ -396,7 +306,7 @@ TEST(ticks_beyond_all_time_are_its_end)
     r = sd_maker_record(&m, SD_REC_CALLS, sizeof *r + 8);
     r->table = TABLE;
     r->base = UINT64_MAX - 10;
-    put_event(r->units, SD_CALL_BEGINS, F, 0);
+    sd_timeline_event(r->units, SD_CALL_BEGINS, F, 0);
     sd_maker_end(&m, 0);
     p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 1 && p->end_ns == SD_TIME_MAX - SD_MAKER_MONO);
@@ -474,110 +384,6 @@ TEST(golden_timeline_is_read)
                  "f 236691-236742 resumed, f 236751-236751 unfinished") == 0);
     p = sd_maker_load(&m, NULL);
     CHECK(p->n_timeline_calls == 6);
-    sd_profile_free(p);
-    sd_maker_release(&m);
-}
-
-/* f from 0.5 to 2.5 ms, g in it from 0.9 to 2.1 ms; without the cost of tracing they
- * took half as long.  A thread of which no timeline was recorded called f, too.  Of the
- * second millisecond the first half is in a section. */
-static void make_half_as_long(struct sd_maker *m)
-{
-    uint32_t process, tracks[2], f, g;
-
-    sd_maker_begin(m);
-    sd_maker_chunk(m, 1, 1);
-    names(m, TABLE, 8);
-    from(m, TABLE, 0, 0, 0);
-    run(m, TABLE, 0, "f500000 g900000 .2100000 .2500000", 4);
-    sd_maker_span(m, sd_maker_site(m, 0, "load"),
-                  sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python"), 1, 1000000,
-                  1499999);
-    for (uint32_t i = 0; i < 2; i++) {
-        struct sd_call_cell cells[3] = { { .key = 0 } };
-
-        sd_maker_defs(m, TABLE + i, 1);
-        process = sd_maker_track(m, SD_TRACK_PROCESS, 0, 7, "python");
-        tracks[i] = sd_maker_track(m, SD_TRACK_THREAD, process, 8 + i, "Worker");
-        f = sd_maker_function(m, "f", "/app/a.py", 1);
-        g = sd_maker_function(m, "g\"", "/app/a.py", 5);
-        cells[0] = sd_maker_root(tracks[i], 0, 0);
-        cells[1] = (struct sd_call_cell){ .site = f, .calls = 1, .ticks = 1000000 };
-        cells[2] = (struct sd_call_cell){
-            .parent = 1, .site = g, .calls = 1, .ticks = 600000
-        };
-        sd_maker_cells(m, TABLE + i, 2, 0, cells, i ? 2 : 3);
-    }
-    sd_maker_end(m, 0);
-}
-
-static int64_t in_slice(const struct sd_profile *p, const struct sd_slices *s,
-                        uint32_t slice, const char *function, uint64_t thread,
-                        const char *metric, bool is_in_section)
-{
-    const struct sd_stack_totals *t = &p->evidence[SD_CALLS].stacks;
-    uint32_t k = sd_totals_metric(p, t, metric);
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < s->n; i++) {
-        const struct sd_sample_total *total = &t->items[s->entries[i].total];
-
-        if (s->entries[i].slice == slice &&
-            p->tracks[total->track.at].number == thread &&
-            (!is_in_section || s->entries[i].sections != SD_NO_SECTIONS) &&
-            strcmp(p->sites[p->stacks[total->stack.at].site.at].name, function) == 0)
-            sum += s->values[k][i];
-    }
-    return sum;
-}
-
-TEST(calls_are_in_the_slices_that_they_span_less_what_they_called)
-{
-    struct sd_maker m;
-    struct sd_profile *p;
-    struct sd_slices s;
-    const char *path;
-
-    make_half_as_long(&m);
-    path = sd_maker_save(&m);
-    CHECK(sd_profile_load(path, NULL, &p) == 0);
-    CHECK(sd_call_slices_load(&s, p, &path, 1) == 0 && s.slice_ns == SD_SLICE_NS);
-    CHECK(in_slice(p, &s, 0, "f", 8, "time", false) == 200000 &&
-          in_slice(p, &s, 1, "f", 8, "time", false) == 0 &&
-          in_slice(p, &s, 2, "f", 8, "time", false) == 200000);
-    CHECK(in_slice(p, &s, 0, "g\"", 8, "time", false) == 50000 &&
-          in_slice(p, &s, 1, "g\"", 8, "time", false) == 500000 &&
-          in_slice(p, &s, 2, "g\"", 8, "time", false) == 50000);
-    CHECK(in_slice(p, &s, 1, "g\"", 8, "time", true) == 250000 &&
-          in_slice(p, &s, 0, "g\"", 8, "time", true) == 0);
-    CHECK(in_slice(p, &s, 0, "g\"", 8, "calls", false) == 1 &&
-          in_slice(p, &s, 1, "g\"", 8, "calls", false) == 0);
-    /* When the other thread's call was nobody knows: it is not lost, and is told. */
-    CHECK(s.n_untimed == 1 && in_slice(p, &s, 0, "f", 9, "time", false) == 1000000);
-    sd_slices_release(&s);
-    sd_profile_free(p);
-    sd_maker_release(&m);
-}
-
-TEST(calls_by_time_survive_every_failed_allocation)
-{
-    struct sd_maker m;
-    struct sd_profile *p;
-    struct sd_slices s;
-    const char *path;
-    int rc = SD_ENOMEM;
-
-    make_half_as_long(&m);
-    path = sd_maker_save(&m);
-    CHECK(sd_profile_load(path, NULL, &p) == 0);
-    for (size_t nth = 1; rc == SD_ENOMEM && nth < 5000; nth++) {
-        sd_mem_fail_at(nth, false);
-        rc = sd_call_slices_load(&s, p, &path, 1);
-        sd_mem_fail_at(0, false);
-        CHECK(rc == 0 || rc == SD_ENOMEM);
-    }
-    CHECK(rc == 0);
-    sd_slices_release(&s);
     sd_profile_free(p);
     sd_maker_release(&m);
 }

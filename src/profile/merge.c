@@ -511,6 +511,8 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->n_sample_events += from->n_sample_events;
         into->n_timeline_calls += from->n_timeline_calls;
         into->n_timeline_lost += from->n_timeline_lost;
+        into->has_timeline |= from->has_timeline;
+        into->is_timeline_torn |= from->is_timeline_torn;
         into->n_captures += from->n_captures;
         into->is_part |= from->is_part;
         merge_health(&into->health, &from->health);

@@ -75,6 +75,12 @@ void sd_profile_free(struct sd_profile *p)
     sd_free(p);
 }
 
+bool sd_profile_knows_calls(const struct sd_profile *p)
+{
+    return sd_profile_has(p, SD_CALLS) && p->has_timeline && !p->is_timeline_torn &&
+           p->pairs.n == 0;
+}
+
 const char *sd_profile_meta(const struct sd_profile *p, const char *key)
 {
     for (size_t i = 0; i < p->n_metas; i++)

@@ -229,6 +229,9 @@ struct sd_profile {
     uint64_t n_timeline_calls; /* of which it is known when they were, and ... */
     uint64_t n_timeline_lost;  /* ... of which it should be: dropped while recording, or
                                   in a chunk that is lost */
+    bool has_timeline;         /* of calls, whatever a filter left of it ... */
+    bool is_timeline_torn;     /* ... and some of it is missing, or of the file */
+    bool has_calls_cut;        /* traced calls are those of the window: call_window.h */
     uint32_t n_captures;       /* that it was made of */
     bool is_part;              /* a filter was given: not all of the file */
     struct sd_health health;
@@ -255,6 +258,10 @@ void sd_profile_free(struct sd_profile *p);
 void sd_profile_qualify(struct sd_profile *p);
 /* From now on the signatures of a function are that function.  To be done last, too. */
 int sd_profile_drop_signatures(struct sd_profile *p); /* 0 or SD_ENOMEM */
+
+/* May a timeline tell of every traced call when it was?  Of what is beyond a full tree
+ * nobody knows where it belongs. */
+bool sd_profile_knows_calls(const struct sd_profile *p);
 
 /* Is it a function as called with arguments of certain types?  Its function is then its
  * parent. */

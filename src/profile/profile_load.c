@@ -334,11 +334,15 @@ static int find_losses(struct loader *l, const struct sd_reader *r)
 }
 
 /* Of a part of the file nobody knows how many calls should be in it. */
-static uint64_t timeline_lost(const struct loader *l)
+static void judge_timeline(struct loader *l)
 {
-    return l->p->is_part
-               ? 0
-               : sd_call_spans_lost(&l->decoder.spans, &l->decoder.tree_calls);
+    const struct sd_call_spans *spans = &l->decoder.spans;
+    uint64_t lost = sd_call_spans_lost(spans, &l->decoder.tree_calls);
+    struct sd_profile *p = l->p;
+
+    p->n_timeline_lost = p->is_part ? 0 : lost;
+    p->has_timeline = spans->counted.n > 0;
+    p->is_timeline_torn = p->has_timeline && (lost > 0 || p->damage);
 }
 
 static int finish(struct loader *l, struct sd_reader *r)
@@ -357,7 +361,7 @@ static int finish(struct loader *l, struct sd_reader *r)
     for (size_t i = 0; i < p->n_series; i++)
         sd_series_settle(&p->series[i]);
     sd_profile_settle(p);
-    p->n_timeline_lost = timeline_lost(l);
+    judge_timeline(l);
     return rc;
 }
 

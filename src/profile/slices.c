@@ -227,17 +227,6 @@ int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
 
 /* --- Sums */
 
-static bool has_section(const struct sd_slices *s, uint32_t set, uint32_t section)
-{
-    size_t n;
-    const uint32_t *sections = sd_section_set(&s->sets, set, &n);
-
-    for (size_t i = 0; i < n; i++)
-        if (sections[i] == section)
-            return true;
-    return false;
-}
-
 /* The first entry of this slice or a later one. */
 static size_t first_of(const struct sd_slices *s, uint64_t slice)
 {
@@ -264,7 +253,7 @@ void sd_slices_sum(const struct sd_slices *s, const struct sd_slice_choice *choi
         const struct sd_slice_entry *e = &s->entries[i];
 
         if (choice->section == UINT32_MAX ||
-            has_section(s, e->sections, choice->section))
+            sd_section_set_has(&s->sets, e->sections, choice->section))
             totals[e->total] = sd_sum_i64(totals[e->total], s->values[column][i]);
     }
 }

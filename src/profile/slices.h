@@ -44,6 +44,7 @@ struct sd_slices {
     struct sd_section_sets sets;
     uint64_t n_untimed; /* totals of calls of which it is not known when they were: they
                            stand in the first slice */
+    uint64_t n_uncertain; /* totals of which the timeline has another number of calls */
 };
 
 /* Which of them are added up. */
@@ -59,9 +60,13 @@ int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
 /* The same of traced calls whose timeline was recorded: a call's own time is where it
  * passed, that of the calls inside it not among it, and calls are where they begin.
  * What all slices have of a total is what the profile has of it, less the cost of
- * tracing, too.  Calls are in no filter of time or section, so there is none here. */
+ * tracing, too: of a profile whose calls are those of a window (call_window.h), what
+ * lies in that. */
 int sd_call_slices_load(struct sd_slices *s, const struct sd_profile *p,
-                        const char *const *paths, size_t n);
+                        const char *const *paths, size_t n,
+                        const struct sd_filter *filter);
+/* Is it known of every call when it was?  If not, no part of them has exact sums. */
+bool sd_call_slices_are_whole(const struct sd_profile *p, const struct sd_slices *s);
 /* Adds the values of one column to those of each total, of which there are as many as
  * the profile has. */
 void sd_slices_sum(const struct sd_slices *s, const struct sd_slice_choice *choice,

@@ -111,9 +111,9 @@ int sd_find_growth(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct sd_stacks_request traced = { .choice.folds_imports = true };
     struct sd_scaling s;
-    int rc = sd_profile_has(c->p, SD_CALLS) && has_sizes(c->p) ? 0 : 1;
+    int rc;
 
-    if (rc != 0)
+    if (!sd_profile_has(c->p, SD_CALLS) || !has_sizes(c->p) || c->p->has_calls_cut)
         return 0;
     traced.is_cpu = sd_totals_metric(c->p, &c->p->evidence[SD_CALLS].stacks,
                                      "cpu_time") != UINT32_MAX;

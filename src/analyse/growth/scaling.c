@@ -646,6 +646,10 @@ int sd_scaling_make(const struct sd_profile *p, const struct sd_stacks_request *
     if (!sd_profile_has(p, SD_CALLS) && !request->has_sizes)
         return sd_fail(SD_EABSENT, "no calls were traced; record them with: sonde "
                                    "calls --scaling");
+    if (p->has_calls_cut)
+        return sd_fail(SD_EUSAGE,
+                       "growth is found from whole calls, not from what lies in a "
+                       "window: drop --from, --to and --section");
     rc = sd_scaling_times_make(&g, request);
     if (rc == 0)
         rc = make(&g, request->has_sizes, out);

@@ -370,12 +370,13 @@ void sd_call_counts_remarks(struct sd_buf *to, const struct sd_profile *p, bool 
 {
     int64_t tracing = total_of(p, "tracing");
     uint64_t error = fact(p, "calls.trees_without_error")
-                         ? 0 /* of a part it would say too little */
-                         : fact(p, "calls.tracing_error_ns");
+                         ? 0                /* of a part it would say too little */
+                     : p->has_calls_cut ? 0 /* of the whole run it would say too much */
+                                        : fact(p, "calls.tracing_error_ns");
 
     if (tracing > 0)
         remark_tracing(to, tracing, (int64_t)error, is_raw);
-    if (p->window.is_set)
+    if (p->window.is_set && !p->has_calls_cut)
         sd_buf_printf(
             to, "%scalls cover the whole run: a window of time does not narrow them",
             to->n ? "; " : "");

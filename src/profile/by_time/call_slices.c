@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* call_slices: traced calls by time.
- *
- * A timeline tells when each call began and ended.  A call's time is put into the
- * slices that it spans and taken from those of the call around it, so that what is left
- * is own time, wherever calls begin and end.  Totals are not these sums: they are
- * without the cost of tracing, and have what a timeline has lost.  So each total is
- * spread over its slices in proportion, to the last nanosecond. */
+#include "profile/by_time/call_slices.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +17,32 @@ enum weight { NS, BEGUN, N_WEIGHTS };
 struct taker {
     struct sd_slices *s;
     struct sd_slice_gathering g; /* columns: weights */
+    enum sd_calls_part part;
+    const struct sd_filter *filter; /* or NULL */
+    bool *has_section;              /* owned; by set: the filter's section is in it */
 };
+
+/* The sections of all files are known: which of their sets have the filter's? */
+static int find_sets(struct taker *t)
+{
+    const struct sd_section_sets *sets = &t->s->sets;
+    const char *path = t->filter ? t->filter->section : NULL;
+    uint32_t section = path ? sd_intern_find(&sets->paths, path, strlen(path)) : 0;
+
+    t->has_section = sd_alloc(sets->sets.n * sizeof *t->has_section);
+    for (uint32_t i = 0; t->has_section && i < sets->sets.n; i++)
+        t->has_section[i] = !path || sd_section_set_has(sets, i, section);
+    return t->has_section ? 0 : sd_no_memory();
+}
+
+/* As events of a moment pass a filter: its end is part of it. */
+static bool is_in(const struct taker *t, uint64_t time_ns, uint32_t set)
+{
+    const struct sd_filter *f = t->filter;
+
+    return t->has_section[set] &&
+           (!f || (time_ns >= f->from_ns && (f->to_ns == 0 || time_ns <= f->to_ns)));
+}
 
 static uint32_t total_of(const struct sd_profile *p, uint32_t stack, sd_track_id track)
 {
@@ -32,36 +52,51 @@ static uint32_t total_of(const struct sd_profile *p, uint32_t stack, sd_track_id
                                : sd_triples_find(&p->index->places[SD_CALLS], which);
 }
 
-static int add(struct sd_slice_gathering *g, uint64_t time_ns, uint32_t total,
-               uint32_t set, enum weight w, int64_t amount)
+static int add(struct taker *t, uint64_t time_ns, uint32_t total, uint32_t set,
+               enum weight w, int64_t amount)
 {
-    uint32_t at;
-    int rc =
-        total == UINT32_MAX ? 1 : sd_slice_gathering_place(g, time_ns, total, set, &at);
+    bool is_inside = is_in(t, time_ns, set);
+    uint32_t key = t->part == SD_CALLS_MARKED ? set << 1 | is_inside : set, at;
+    int rc;
 
+    if (total == UINT32_MAX || (t->part == SD_CALLS_INSIDE && !is_inside))
+        return 0;
+    rc = sd_slice_gathering_place(&t->g, time_ns, total, key, &at);
     if (rc == 0)
-        g->values[w][at] = sd_sum_i64(g->values[w][at], amount);
-    return rc < 0 ? rc : 0;
+        t->g.values[w][at] = sd_sum_i64(t->g.values[w][at], amount);
+    return rc;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Piece by piece, as slices and sections end.  Slices may become longer meanwhile. */
+/* The next moment at which a slice, the set of sections or the window changes. */
+static uint64_t next_change(const struct taker *t, uint64_t at, uint64_t sections_until)
+{
+    const struct sd_filter *f = t->filter;
+    uint64_t next = (at / t->g.slice_ns + 1) * t->g.slice_ns;
+
+    next = smaller(next, sections_until);
+    if (f && at < f->from_ns)
+        next = smaller(next, f->from_ns);
+    if (f && f->to_ns && at <= f->to_ns)
+        next = smaller(next, f->to_ns + 1);
+    return next;
+}
+
+/* Piece by piece.  Slices may become longer meanwhile. */
 static int add_pieces(struct taker *t, uint32_t recording, const struct sd_event *e,
                       uint32_t own, uint32_t around)
 {
-    struct sd_slice_gathering *g = &t->g;
     int rc = 0;
 
     for (uint64_t at = e->from_ns, until; at < e->to_ns && rc == 0; at = until) {
         uint32_t set = sd_section_sets_until(&t->s->sets, recording, at, &until);
-        uint64_t end = (at / g->slice_ns + 1) * g->slice_ns;
 
-        until = smaller(smaller(until, end), e->to_ns);
+        until = smaller(next_change(t, at, until), e->to_ns);
         sd_assert(until > at);
-        rc = add(g, at, own, set, NS, (int64_t)(until - at));
+        rc = add(t, at, own, set, NS, (int64_t)(until - at));
         if (rc == 0)
-            rc = add(g, at, around, set, NS, -(int64_t)(until - at));
+            rc = add(t, at, around, set, NS, -(int64_t)(until - at));
     }
     return rc;
 }
@@ -79,7 +114,7 @@ static int take(void *of, uint32_t recording, const struct sd_event *e)
     around = total_of(p, p->stacks[e->stack.at].parent.at, e->track);
     set = sd_section_sets_at(&t->s->sets, recording, e->from_ns);
     if (!(e->flags & SD_SPAN_RESUMED))
-        rc = add(&t->g, e->from_ns, own, set, BEGUN, 1);
+        rc = add(t, e->from_ns, own, set, BEGUN, 1);
     return rc < 0 ? rc : add_pieces(t, recording, e, own, around);
 }
 
@@ -90,6 +125,7 @@ struct spreading {
     const struct sd_slice_gathering *from;
     struct sd_slice_gathering to;
     uint32_t *order; /* owned */
+    uint32_t calls;  /* column of how many; UINT32_MAX: not among the metrics */
 };
 
 static int by_total(const void *pa, const void *pb, void *items)
@@ -136,23 +172,38 @@ static void spread_metric(struct spreading *s, uint32_t total, uint32_t metric,
 }
 
 /* All entries of a total.  False: it has no weight. */
-static bool spread(struct spreading *s, uint32_t total, size_t from, size_t to)
+static bool spread(struct spreading *s, uint32_t total, size_t from, size_t to,
+                   uint64_t *n_uncertain)
 {
     int64_t sums[N_WEIGHTS] = { 0 };
+    uint32_t calls = s->calls;
 
     for (size_t i = from; i < to; i++)
         for (enum weight w = 0; w < N_WEIGHTS; w++)
             sums[w] = sd_sum_i64(sums[w], weight_of(s->from, w, s->order[i]));
     for (uint32_t k = 0; k < s->to.n_columns; k++)
         spread_metric(s, total, k, from, to, sums);
+    *n_uncertain +=
+        calls != UINT32_MAX && s->from->totals->values[calls][total] != sums[BEGUN];
     return sums[NS] > 0 || sums[BEGUN] > 0;
+}
+
+static bool is_nothing(const struct spreading *s, uint32_t total)
+{
+    for (uint32_t k = 0; k < s->to.n_columns; k++)
+        if (s->from->totals->values[k][total] != 0)
+            return false;
+    return true;
 }
 
 static int add_untimed(struct spreading *s, uint32_t total, uint64_t *n)
 {
     uint32_t at;
-    int rc = sd_slice_gathering_place(&s->to, 0, total, SD_NO_SECTIONS, &at);
+    int rc;
 
+    if (is_nothing(s, total))
+        return 0;
+    rc = sd_slice_gathering_place(&s->to, 0, total, SD_NO_SECTIONS, &at);
     for (uint32_t k = 0; k < s->to.n_columns && rc == 0; k++)
         s->to.values[k][at] = s->from->totals->values[k][total];
     *n += rc == 0;
@@ -177,7 +228,7 @@ static int copy_keys(struct spreading *s)
     return rc;
 }
 
-static int spread_all(struct spreading *s, uint64_t *n_untimed)
+static int spread_all(struct spreading *s, struct sd_slices *into)
 {
     size_t n = s->from->keys.n, at = 0;
     int rc = copy_keys(s);
@@ -194,8 +245,8 @@ static int spread_all(struct spreading *s, uint64_t *n_untimed)
 
         while (end < n && s->from->keys.items[s->order[end]].b == total)
             end++;
-        if (!spread(s, total, at, end))
-            rc = add_untimed(s, total, n_untimed);
+        if (!spread(s, total, at, end, &into->n_uncertain))
+            rc = add_untimed(s, total, &into->n_untimed);
         at = end;
     }
     return rc;
@@ -203,11 +254,13 @@ static int spread_all(struct spreading *s, uint64_t *n_untimed)
 
 static int settle(struct sd_slices *s, const struct sd_slice_gathering *g)
 {
-    struct spreading spreading = { .from = g };
+    struct spreading spreading = { .from = g,
+                                   .calls =
+                                       sd_totals_metric(g->p, g->totals, "calls") };
     int rc;
 
     sd_slice_gathering_init(&spreading.to, g->p, SD_CALLS);
-    rc = spread_all(&spreading, &s->n_untimed);
+    rc = spread_all(&spreading, s);
     if (rc == 0)
         rc = sd_slices_settle(s, &spreading.to);
     sd_slice_gathering_release(&spreading.to);
@@ -215,10 +268,11 @@ static int settle(struct sd_slices *s, const struct sd_slice_gathering *g)
     return rc;
 }
 
-int sd_call_slices_load(struct sd_slices *s, const struct sd_profile *p,
-                        const char *const *paths, size_t n)
+int sd_call_slices_load_part(struct sd_slices *s, const struct sd_profile *p,
+                             const char *const *paths, size_t n,
+                             const struct sd_filter *filter, enum sd_calls_part part)
 {
-    struct taker t = { .s = s };
+    struct taker t = { .s = s, .part = part, .filter = filter };
     const struct sd_slice_walk w = {
         .p = p, .has_calls = true, .take = take, .of = &t
     };
@@ -228,11 +282,28 @@ int sd_call_slices_load(struct sd_slices *s, const struct sd_profile *p,
     t.g.n_columns = N_WEIGHTS;
     rc = sd_slices_add_sections(s, &t.g, paths, n, NULL);
     if (rc == 0)
+        rc = find_sets(&t);
+    if (rc == 0)
         rc = sd_slice_walk(&w, paths, n);
     if (rc == 0)
         rc = settle(s, &t.g);
     sd_slice_gathering_release(&t.g);
+    sd_free(t.has_section);
     if (rc < 0)
         sd_slices_release(s);
     return rc;
+}
+
+int sd_call_slices_load(struct sd_slices *s, const struct sd_profile *p,
+                        const char *const *paths, size_t n,
+                        const struct sd_filter *filter)
+{
+    return p->has_calls_cut
+               ? sd_call_slices_load_part(s, p, paths, n, filter, SD_CALLS_INSIDE)
+               : sd_call_slices_load_part(s, p, paths, n, NULL, SD_CALLS_ALL);
+}
+
+bool sd_call_slices_are_whole(const struct sd_profile *p, const struct sd_slices *s)
+{
+    return sd_profile_knows_calls(p) && s->n_untimed == 0 && s->n_uncertain == 0;
 }

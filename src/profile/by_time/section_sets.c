@@ -288,6 +288,17 @@ const uint32_t *sd_section_set(const struct sd_section_sets *s, uint32_t set, si
     return s->members[set];
 }
 
+bool sd_section_set_has(const struct sd_section_sets *s, uint32_t set, uint32_t section)
+{
+    size_t n;
+    const uint32_t *sections = sd_section_set(s, set, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (sections[i] == section)
+            return true;
+    return false;
+}
+
 void sd_section_sets_release(struct sd_section_sets *s)
 {
     release_times(s);

@@ -64,5 +64,7 @@ uint32_t sd_section_sets_until(const struct sd_section_sets *s, uint32_t capture
 /* The sections of a set, ascending. */
 const uint32_t *sd_section_set(const struct sd_section_sets *s, uint32_t set,
                                size_t *n);
+bool sd_section_set_has(const struct sd_section_sets *s, uint32_t set,
+                        uint32_t section);
 void sd_section_sets_release(struct sd_section_sets *s);
 #endif
