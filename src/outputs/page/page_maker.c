@@ -146,19 +146,22 @@ bool sd_page_hide_drawings(struct sd_page_maker *m,
 
 /* --- A capture */
 
-/* Samples know when they were taken. */
+/* Samples know when they were taken, and calls with a timeline when they were made.  A
+ * page shows no part of those of which something is missing: no report does. */
 static int add_evidence(struct sd_page_maker *m, enum sd_evidence e, char *const *files,
                         size_t n_files)
 {
-    struct sd_slices *slices = NULL;
+    struct sd_slices *slices = &m->slices[e];
     int rc = 0;
 
-    if (e == SD_SAMPLES && n_files > 0) {
-        rc = sd_captures_slices(m->profile, files, n_files, m->request->filter,
-                                &m->slices[e]);
-        slices = &m->slices[e];
+    if (n_files > 0 && (e != SD_CALLS || sd_profile_knows_calls(m->profile)))
+        rc = sd_captures_slices_of(m->profile, e, files, n_files, m->request->filter,
+                                   slices);
+    if (rc == 1 && e == SD_CALLS && !sd_call_slices_are_whole(m->profile, slices)) {
+        sd_slices_release(slices);
+        rc = 0;
     }
-    return rc < 0 ? rc : add_stacks(m, e, slices);
+    return rc < 0 ? rc : add_stacks(m, e, rc == 1 ? slices : NULL);
 }
 
 static int find(struct sd_page_maker *m)
