@@ -34,7 +34,8 @@ struct sd_evidence_about {
     const char *title;     /* "traced calls" */
     const char *metric;    /* that shares are of when nobody says */
     unsigned follows;      /* what a filter leaves out of it (enum sd_selection_part):
-                              what was added up while it was recorded has no time */
+                              what was added up while it was recorded has no time,
+                              but calls with a timeline (call_window.h) */
     const char *collector; /* that records it during a run; NULL: none does */
     const char *command;   /* that records it: "sonde calls" */
 };

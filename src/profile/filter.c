@@ -185,7 +185,8 @@ static int stack_passes(struct sd_screen *s, const struct sd_profile *p, sd_stac
     return answer == PASSES;
 }
 
-/* Calls are added up over the whole run: no moment of it can leave them out. */
+/* Calls are added up over the whole run: no moment of it can leave them out here
+ * (call_window does, where a timeline was recorded). */
 static int calls_pass(struct sd_screen *s, const struct sd_profile *p,
                       const struct sd_event *e)
 {

@@ -158,4 +158,20 @@ def test_traced_calls_are_summed_as_in_their_report(folder):
     compare(folder, parts, 200)
 
 
+def test_calls_with_a_timeline_are_summed_as_in_the_report_of_the_same_part(folder):
+    need_bundler()
+    write(folder, "program.py", PROGRAM)
+    result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-o", "x.sonde", "program.py", cwd=folder)
+    equal(result.status, 0, result.err)
+    block, drawn = figures(page_of(folder, "x.sonde"), [])["block"], random.Random(7)
+    assert block["sliceNs"] > 0 and "calls" in block["metrics"], block["metrics"]
+    parts = []
+    for i in range(N_PARTS):
+        part = drawn_part(drawn, block)
+        part["tables"] = [t for t in TABLES if t != "lines"]
+        part["options"].update(metric="time", by=drawn.choice(["function", "module"]), idle=False, gilOnly=False)
+        parts.append(part)
+    compare(folder, parts, 500)
+
+
 run_tests(globals())
