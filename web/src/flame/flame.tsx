@@ -4,7 +4,7 @@
 // Boxes are painted (flamecanvas.ts), so there are no elements to take the focus: the graph takes it, and the current box is
 // an element on top of its picture that names it and carries the outline (`aria-activedescendant`).
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { takesLetters, useOffer, usePalette, useSize } from '../drawing';
+import { takesLetters, useMatchStep, useOffer, usePalette, useSize } from '../drawing';
 import { FlameBar, FlameLegend } from './flamebar';
 import { boxAtPoint, paint, ROW, spotOf, svgOfFlame, type Scene } from './flamecanvas';
 import { countsOf, type Counts } from './flamecounts';
@@ -124,7 +124,10 @@ function FlameTree({ scene: drawn, sums, counts, title }: GraphProps) {
   useEffect(() => {
     if (hasFocus.current) tell(current);
   }, [boxes, zoomed, sums]);
-  useMatchSteps(scene, current, go);
+  useMatchStep((by) => {
+    const found = scene.matches ? nextMatch(boxes, zoomed, scene.matches, current, by) : -1;
+    if (found >= 0) go(found);
+  });
   useLetters(boxes, names, () => (hovered.current >= 0 ? hovered.current : current));
   useOffer(() => svgOfFlame({ ...scene, width: Math.max(width, 900) }, title));
 
@@ -175,18 +178,6 @@ function showRow(window: HTMLElement, row: number, height: number): void {
   const top = row * ROW;
   if (top < window.scrollTop) window.scrollTop = Math.max(0, top - 2 * ROW);
   else if (top + ROW > window.scrollTop + height) window.scrollTop = top + 3 * ROW - height;
-}
-
-// `n` and `N` count the store's `match` up and down; here it is a step from the current box.
-function useMatchSteps({ boxes, zoomed, matches }: Omit<Scene, 'width'>, current: number, go: (b: number) => void): void {
-  const match = useStore((s) => s.match), last = useRef(match);
-  useEffect(() => {
-    const by = match - last.current, step = by > 0 ? 1 : -1;
-    last.current = match;
-    if (!matches || Math.abs(by) !== 1) return; // another search begins again, which is no step
-    const found = nextMatch(boxes, zoomed, matches, current, step);
-    if (found >= 0) go(found);
-  }, [match]);
 }
 
 export function Flame({ view }: { view: View }) {
