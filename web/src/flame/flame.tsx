@@ -13,7 +13,7 @@ import { detailOf, FlameNames, sentenceOf } from './flamenames';
 import { nodesOf, type Nodes } from './flamenodes';
 import { timeBoxes } from './flametime';
 import { boxOfKey, levelOfBox, nextMatch, placeAmongSiblings, shownRows, stepFrom, type Step } from './flamewalk';
-import { matcher, searchText } from '../search';
+import { matcher, matchingFunctions } from '../search';
 import { openSource } from '../source/source';
 import { act, state, useStore } from '../store';
 import { followed, sumsOf, type Sums } from '../sums';
@@ -48,10 +48,8 @@ function useMatches(names: FlameNames): Uint8Array | null {
     const isMatch = matcher(search);
     if (!isMatch) return null;
     const found = new Uint8Array(names.subjects.threads + names.block.threads.length);
-    for (let subject = 0; subject < names.subjects.whole; subject++) {
-      const n = names.of(subject);
-      if (isMatch(searchText(n.raw, n.file, n.line))) found[subject] = 1;
-    }
+    found.set(matchingFunctions(names.block, isMatch));
+    for (let subject = names.subjects.imports; subject < names.subjects.whole; subject++) if (isMatch(names.of(subject).raw)) found[subject] = 1;
     return found;
   }, [names, search]);
 }
