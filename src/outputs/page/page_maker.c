@@ -146,19 +146,14 @@ bool sd_page_hide_drawings(struct sd_page_maker *m,
 
 /* --- A capture */
 
-/* Samples know when they were taken. */
+/* By time, where that is known. */
 static int add_evidence(struct sd_page_maker *m, enum sd_evidence e, char *const *files,
                         size_t n_files)
 {
-    struct sd_slices *slices = NULL;
-    int rc = 0;
+    int rc = sd_captures_slices_of(m->profile, e, files, n_files, m->request->filter,
+                                   &m->slices[e]);
 
-    if (e == SD_SAMPLES && n_files > 0) {
-        rc = sd_captures_slices(m->profile, files, n_files, m->request->filter,
-                                &m->slices[e]);
-        slices = &m->slices[e];
-    }
-    return rc < 0 ? rc : add_stacks(m, e, slices);
+    return rc < 0 ? rc : add_stacks(m, e, rc > 0 ? &m->slices[e] : NULL);
 }
 
 static int find(struct sd_page_maker *m)
