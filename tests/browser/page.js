@@ -27,13 +27,15 @@ const tableOf = page => page.evaluate(() => {
 const status = (page, name) => page.getByRole('status', { name, exact: true }).textContent();
 const valueOf = async (page, name) => Number(await page.getByRole('slider', { name, exact: true }).getAttribute('aria-valuenow'));
 const tab = (page, name) => page.getByRole('tab', { name, exact: true });
-const box = page => page.evaluate(() => {
+// A key may be acknowledged a moment before the page has drawn what it did.
+const settled = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 30))));
+const box = async page => (await settled(page), page.evaluate(() => {
   const now = document.activeElement, id = now && now.getAttribute('aria-activedescendant'), item = id ? document.getElementById(id) : now;
   return item && item.getAttribute('role') === 'treeitem' ? item.getAttribute('aria-label') : null;
-});
+}));
 
 async function look(page, more) {
-  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 30))));
+  await settled(page);
   return Object.assign({
     view: await page.getByRole('tab', { selected: true }).evaluate(e => e.lastChild.textContent),
     selection: await status(page, 'Selection'),

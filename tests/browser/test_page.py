@@ -204,13 +204,13 @@ def test_the_flame_graph_is_walked_by_keys(folder):
     helpers.contains(seen()["down"]["box"], "f (app.py:10), 30 samples, 60.00 %, self ")
     for text in ("f", "/x/app.py", "60.00 %"):
         helpers.contains(seen()["down"]["details"], text)
-    assert seen()["right"] != seen()["down"]["box"], seen()["right"]
+    assert seen()["right"] != seen()["down"]["box"], "Right stays on %s" % seen()["right"]
     helpers.equal(seen()["zoomed"]["box"], seen()["down"]["box"])
     helpers.equal(seen()["flameSearched"]["matches"], "matched 20.00 %")
     assert seen()["match"].startswith("<listcomp>"), seen()["match"]
     assert seen()["matchBack"].startswith("<listcomp>"), seen()["matchBack"]
     helpers.equal(seen()["orders"], ["Left heavy", "Time order", "Inverted", "Sandwich"])
-    assert seen()["inverted"].startswith("f (app.py:10), 20 samples"), seen()["inverted"]
+    assert seen()["inverted"].startswith("f (app.py:10), 20 samples"), "inverted: %s" % seen()["inverted"]
 
 
 def test_drawings_are_saved(folder):
