@@ -106,6 +106,15 @@ async function pointer(page, seen) {
   seen.pressed = await look(page);
 }
 
+async function findings(page, seen) {
+  const all = page.getByRole('region', { name: 'Findings', exact: true });
+  seen.findings = await all.getByRole('list').getByRole('listitem').evaluateAll(items => items.map(e => e.querySelector('.finding-text').innerText));
+  await tab(page, 'Flame graph').click();
+  await all.getByRole('button').filter({ hasText: 'f (app.py:10)' }).click();
+  seen.followed = await look(page);
+  await page.keyboard.press('Escape');
+}
+
 async function options(page, seen) {
   for (const name of ['Idle', 'GIL only', 'My code']) {
     await page.getByRole('checkbox', { name, exact: true }).check();
@@ -302,7 +311,7 @@ async function steps(page, seen) {
   seen.names = await names(page);
   await tab(page, 'Functions').click();
   seen.opened = await look(page);
-  for (const part of [pointer, options, keyboard, tables, flame]) await part(page, seen);
+  for (const part of [pointer, findings, options, keyboard, tables, flame]) await part(page, seen);
   await tab(page, 'Flame graph').click();
   seen.svg = await saved(page, 'Save as SVG', 'saved.svg');
   seen.png = await saved(page, 'Save as PNG', 'saved.png');

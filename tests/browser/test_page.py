@@ -139,6 +139,14 @@ def test_section_and_thread_add_to_the_time_and_a_reload_keeps_all(folder):
     helpers.equal(seen()["pressed"]["selection"], "whole run")
 
 
+def test_findings_are_those_of_report_and_lead_to_their_view(folder):
+    helpers.equal(seen()["findings"], [f["text"] for f in reported()["findings"]])
+    helpers.between(len(seen()["findings"]), 1, 8, "findings")
+    helpers.equal(seen()["followed"]["view"], "Functions")
+    assert seen()["followed"]["search"], "nothing is searched for"
+    assert "f" in figures("followed"), seen()["followed"]["table"]
+
+
 def test_options_are_those_of_report(folder):
     for step, words in (("Idle", ["--idle"]), ("GIL only", ["--gil"]), ("My code", ["--mine"]), ("by function", [])):
         helpers.equal(figures(step), told(*words), step)
