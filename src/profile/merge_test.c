@@ -244,6 +244,32 @@ TEST(merged_file_is_what_its_captures_are)
 }
 
 /* A flipped byte hurts no other capture of the file; a cut end is always said. */
+TEST(merged_file_is_refused_a_section_only_if_no_capture_has_it)
+{
+    static const struct {
+        const char *section;
+        uint64_t n_spans;
+    } cases[] = { { "odd", 20 }, { "even", 40 }, { "nothing", 0 } };
+    struct sd_maker m[3];
+    char path[32];
+
+    make_ranks(m);
+    sd_maker_name(path);
+    save_merged(m, 3, path);
+    for (size_t i = 0; i < 3; i++) {
+        struct sd_profile *p;
+        int rc = sd_profile_load(
+            path, &(struct sd_filter){ .section = cases[i].section }, &p);
+
+        CHECK(rc == (cases[i].n_spans ? 0 : SD_EUSAGE) && (rc == 0) == (p != NULL));
+        CHECK(!p || p->n_span_events == cases[i].n_spans);
+        sd_profile_free(p);
+    }
+    for (int i = 0; i < 3; i++)
+        sd_maker_release(&m[i]);
+    unlink(path);
+}
+
 TEST(merged_file_with_damage_says_so)
 {
     char path[32];

@@ -188,7 +188,7 @@ static int selection_cell(struct sd_finding_case *c,
     put_option(&b, "track", s->thread);
     put_option(&b, "match", s->search);
     put_option(&b, "metric", s->metric);
-    if (b.n == 0)
+    if (b.n == 0 && !b.bad)
         return 0;
     text = text_of(c, &b);
     *cell = sd_cell_text(text);
