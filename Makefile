@@ -9,6 +9,7 @@
 #   make truth     numbers against known truth
 #   make fuzz      every reader, FUZZ_SECONDS=60 each
 #   make bench     against other tools, side by side
+#   make web       the page (web/): types, tests, web/dist/page.html; needs npm
 #   make pythons   CPython 3.14 and 3.15 to test with, where the machine lacks them
 #   make install   PREFIX=/usr/local, DESTDIR=
 #
@@ -59,6 +60,9 @@ fuzz:
 bench: all
 	@tools/bench $(BENCH)
 
+web:
+	@tools/web $(BUILD)
+
 pythons:
 	@tools/setup build
 	@tools/pythons
@@ -69,4 +73,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all demo test truth check fuzz bench pythons install clean
+.PHONY: all demo test truth check fuzz bench web pythons install clean

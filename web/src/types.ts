@@ -107,6 +107,9 @@ export interface Stacks {
   // Payload.sections.  Set 0 is empty.
   sets: { starts: Numbers; members: Numbers };
   entries: { slice: Numbers; place: Numbers; set: Numbers }; // by slice
+  // Not in the payload; the loader puts its lists here, so that a block is enough to sum and to search:
+  strings: string[];
+  sections: string[];
 }
 export interface Thread {
   track: string; // "pid/tid", or "pid" where samples belong to a process: what `report --track` takes
@@ -192,5 +195,6 @@ export interface Options {
   idle: boolean;
   gilOnly: boolean;
   mine: boolean;
+  foldImports: boolean; // tables of functions: an import is one row, as in the text of `report`
 }
 export type Order = 'left' | 'time' | 'inverted' | 'sandwich';

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refused, serve } from './served';
+import type { Payload } from './types';
+
+async function packed(json: string): Promise<ArrayBuffer> {
+  const text = new TextEncoder().encode(json);
+  const bytes = new Uint8Array(Math.ceil((4 + text.length) / 8) * 8);
+  new DataView(bytes.buffer).setUint32(0, text.length, true);
+  bytes.set(text, 4);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
+}
+
+// A server of payloads: each question for the state is answered by the next of the list.
+function answering(numbers: number[], asked: string[], token = 'secret'): void {
+  const left = [...numbers];
+  let number = 0;
+  globalThis.fetch = (async (path: string, how: { method: string; headers: Record<string, string> }) => {
+    asked.push(`${how.method} ${path}`);
+    if (how.headers['X-Sonde-Token'] !== token) return new Response('', { status: 403 });
+    if (path === '/state') {
+      if (left.length === 0) throw new TypeError('connection refused');
+      number = left.shift()!;
+      return new Response(JSON.stringify({ number, reading: false, growing: true, failure: null }));
+    }
+    return new Response(await packed(JSON.stringify({ version: 1, title: String(number), stacks: [], strings: [], sections: [] })));
+  }) as typeof fetch;
+}
+
+test('data is fetched once for each reading, and the end of the server is said', async () => {
+  const shown: string[] = [];
+  const ended: string[] = [];
+  const asked: string[] = [];
+  globalThis.setTimeout = ((f: () => void) => queueMicrotask(f)) as unknown as typeof setTimeout;
+  answering([0, 0, 1, 1, 2], asked);
+  await serve('secret', (p: Payload) => shown.push(p.title), (sentence) => ended.push(sentence));
+  assert.deepEqual(shown, ['0', '1', '2']);
+  assert.equal(ended.length, 1);
+  assert.equal(asked.filter((line) => line === 'POST /data').length, 3);
+  assert.equal(asked.filter((line) => line.startsWith('GET')).length, 0);
+});
+
+test('a wrong token is a refusal', async () => {
+  answering([1], []);
+  await assert.rejects(serve('other', () => {}, () => {}), Refused);
+});
