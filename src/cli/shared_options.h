@@ -62,7 +62,7 @@
               "in a page (.html): with source of the program's own files", 0, NULL)
 #define SD_OPTION_SHARE                                                                \
     SD_OPTION("share", SD_FLAG, NULL,                                                  \
-              "in a page (.html): without source, host, folders and arguments, to be "  \
+              "in a page (.html): without source, host, folders and arguments, to be " \
               "shown to others",                                                       \
               0, NULL)
 /* "off", "seal" or a time. */

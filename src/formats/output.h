@@ -42,7 +42,7 @@ struct sd_output_job {
     const struct sd_line_stats *lines;  /* of a file with lines alone, else NULL */
     const struct sd_stack_style *style; /* which stacks are written, and how; NULL: as
                                            the output does by itself */
-    unsigned privacy; /* of a page: enum sd_page_privacy */
+    unsigned privacy;                   /* of a page: enum sd_page_privacy */
     const struct sd_remarks *remarks;   /* takes what the user should know, or NULL */
 };
 

@@ -38,22 +38,6 @@ static int choose(struct sd_slice_choice *c, const struct sd_slices *s,
                : 0;
 }
 
-/* What the chosen slices hold of each total that is on a chosen track. */
-static int64_t *sum(const struct sd_slices *s, const struct sd_slice_choice *c,
-                    uint32_t column, const struct sd_stack_totals *t,
-                    const bool *is_chosen)
-{
-    int64_t *sums = sd_zalloc((t->n + 1) * sizeof *sums);
-
-    if (!sums)
-        return NULL;
-    sd_slices_sum(s, c, column, sums);
-    for (size_t i = 0; is_chosen && i < t->n; i++)
-        if (!is_chosen[t->items[i].track.at])
-            sums[i] = 0;
-    return sums;
-}
-
 static int choose_tracks(const struct sd_profile *p, const char *wanted, bool **out)
 {
     bool any = false;
@@ -69,45 +53,93 @@ static int choose_tracks(const struct sd_profile *p, const char *wanted, bool **
     return any ? 0 : sd_fail(SD_EUSAGE, "no process or thread is '%s'", wanted);
 }
 
+static void release_totals(struct sd_stack_totals *t)
+{
+    sd_free(t->items);
+    for (uint32_t k = 0; k < t->n_metrics; k++)
+        sd_free(t->values[k]);
+}
+
+/* All totals with the sums of the chosen slices. */
+static int sum(struct sd_stack_totals *part, const struct sd_stack_totals *whole,
+               const struct sd_slices *s, const struct sd_slice_choice *c)
+{
+    size_t room = whole->n + 1;
+
+    *part = *whole;
+    memset(part->values, 0, sizeof part->values);
+    part->cap = room;
+    part->items = sd_alloc(room * sizeof *part->items);
+    if (part->items && whole->n > 0)
+        memcpy(part->items, whole->items, whole->n * sizeof *part->items);
+    for (uint32_t k = 0; k < part->n_metrics; k++) {
+        part->values[k] = sd_zalloc(room * sizeof *part->values[k]);
+        if (part->values[k])
+            sd_slices_sum(s, c, k, part->values[k]);
+    }
+    for (uint32_t k = 0; k < part->n_metrics; k++)
+        if (!part->values[k])
+            return sd_no_memory();
+    return part->items ? 0 : sd_no_memory();
+}
+
+static bool is_empty(const struct sd_stack_totals *t, size_t i)
+{
+    for (uint32_t k = 0; k < t->n_metrics; k++)
+        if (t->values[k][i] != 0)
+            return false;
+    return true;
+}
+
+/* Leaves out what has nothing in that part or is on another track. */
+static void drop_others(struct sd_stack_totals *t, const bool *is_chosen)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        if (is_empty(t, i) || (is_chosen && !is_chosen[t->items[i].track.at]))
+            continue;
+        t->items[n] = t->items[i];
+        for (uint32_t k = 0; k < t->n_metrics; k++)
+            t->values[k][n] = t->values[k][i];
+        n++;
+    }
+    sd_assert(n <= t->n);
+    t->n = n;
+}
+
 int sd_slice_sums_init(struct sd_slice_sums *sums, struct sd_profile *p,
                        const struct sd_slices *s, const struct sd_filter *f)
 {
-    struct sd_stack_totals *t = &p->evidence[SD_SAMPLES].stacks;
+    struct sd_stack_totals *t = &p->evidence[SD_SAMPLES].stacks, part = { 0 };
     struct sd_slice_choice choice;
-    bool *is_chosen;
+    bool *is_chosen = NULL;
     int rc = choose(&choice, s, f);
 
     *sums = (struct sd_slice_sums){ 0 };
-    if (rc < 0)
-        return rc;
     sd_assert(s->n_metrics == t->n_metrics && sd_slices_tell(s, f));
-    rc = choose_tracks(p, f->track, &is_chosen);
-    for (uint32_t k = 0; k < t->n_metrics && rc == 0; k++) {
-        sums->whole[k] = sum(s, &choice, k, t, is_chosen);
-        rc = sums->whole[k] ? 0 : sd_no_memory();
+    if (rc == 0)
+        rc = choose_tracks(p, f->track, &is_chosen);
+    if (rc == 0)
+        rc = sum(&part, t, s, &choice);
+    if (rc == 0) {
+        drop_others(&part, is_chosen);
+        *sums = (struct sd_slice_sums){ p, *t };
+        *t = part;
+    } else {
+        release_totals(&part);
     }
     sd_free(is_chosen);
-    /* Until here the profile was not touched; now the two change places. */
-    sums->totals = rc == 0 ? t : NULL;
-    for (uint32_t k = 0; k < t->n_metrics; k++) {
-        int64_t *part = sums->whole[k];
-
-        if (rc < 0) {
-            sd_free(part);
-            sums->whole[k] = NULL;
-            continue;
-        }
-        sums->whole[k] = t->values[k];
-        t->values[k] = part;
-    }
     return rc;
 }
 
 void sd_slice_sums_release(struct sd_slice_sums *sums)
 {
-    for (uint32_t k = 0; sums->totals && k < sums->totals->n_metrics; k++) {
-        sd_free(sums->totals->values[k]);
-        sums->totals->values[k] = sums->whole[k];
+    struct sd_stack_totals *t = sums->p ? &sums->p->evidence[SD_SAMPLES].stacks : NULL;
+
+    if (t) {
+        release_totals(t);
+        *t = sums->whole;
     }
     *sums = (struct sd_slice_sums){ 0 };
 }

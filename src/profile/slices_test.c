@@ -107,7 +107,7 @@ static void check_part(struct sd_profile *all, const struct sd_slices *s,
         a += t->values[0][i];
     for (size_t i = 0; i < wanted->n; i++)
         b += wanted->values[0][i];
-    CHECK(a == b && t->values[0] != whole);
+    CHECK(a == b && t->n == wanted->n && t->values[0] != whole);
     sd_slice_sums_release(&sums);
     CHECK(t->values[0] == whole);
 }

@@ -2,7 +2,7 @@
 // browse.js: a page in Chromium, and what is noted of it whatever is done there.
 const path = require('path');
 
-// Opens the file, does the steps and prints one JSON object: what they saw, every complaint and every request.
+// Opens the file or address, does the steps and prints one JSON object: what they saw, every complaint and every request.
 exports.browse = async (packages, file, size, steps) => {
   const { chromium } = require(path.join(packages, 'playwright-core'));
   const browser = await chromium.launch({
@@ -16,7 +16,7 @@ exports.browse = async (packages, file, size, steps) => {
   page.on('pageerror', e => seen.complaints.push(e.message));
   page.on('request', r => seen.requests.push(r.url()));
   try {
-    await page.goto('file://' + file);
+    await page.goto(/^http:/.test(file) ? file : 'file://' + file);
     await steps(page, seen);
   } catch (e) {
     seen.complaints.push('the steps stopped: ' + e.message);

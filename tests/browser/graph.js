@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// graph.js PACKAGES FILE.svg PAGE.html FOLDER: opens a call graph in Chromium and uses it as a person would, then a page
-// of sonde.plot.  Prints one JSON object with what was seen at each step; judging is test_graph.py's.
+// graph.js PACKAGES FILE.svg FOLDER: opens a call graph in Chromium and uses it as a person would.  Prints one JSON object
+// with what was seen at each step; judging is test_graph.py's.
 const path = require('path');
-const [packages, file, plotted, folder] = process.argv.slice(2);
+const [packages, file, folder] = process.argv.slice(2);
 const { browse } = require('./browse.js');
 
 // Functions and calls as they stand in the window.
@@ -71,34 +71,4 @@ async function steps(page, seen) {
   seen.narrow = await look(page);
 }
 
-// The flame graph first; a click brings the call graph, which was hidden and so had no size before.
-async function plotSteps(page, seen) {
-  await page.setViewportSize({ width: 1280, height: 720 });
-  await page.goto('file://' + plotted);
-  const shown = async (at, isLaidOut) => {
-    const frame = page.frames()[at];
-    await frame.waitForFunction(isLaidOut);
-    return frame.evaluate(() => {
-      const r = document.querySelector('.boxes > g rect, .nodes > g rect').getBoundingClientRect();
-      return { words: Array.from(document.querySelectorAll('svg [aria-label]')).map(e => e.getAttribute('aria-label')).join('\n'), box: { x: r.x, y: r.y, width: r.width, height: r.height },
-               width: innerWidth, height: innerHeight };
-    });
-  };
-  seen.plotFlame = await shown(1, () => document.querySelector('svg') && innerWidth > 0);
-  await page.click('text=Call graph');
-  // Its window has a size before it is told of it, and has fitted the graph once it has taken that size.
-  seen.plotGraph = await shown(2, () => innerWidth > 0 && document.querySelector('svg').getAttribute('width') === String(innerWidth));
-  await page.screenshot({ path: path.join(folder, 'plotted.png') });
-  await page.frames()[2].click('.nodes > g');
-  seen.plotChosen = await page.frames()[2].evaluate(() => document.querySelectorAll('.chosen').length);
-  seen.plotSearched = [];
-  for (const words of ['sorted', 'total ']) {
-    await page.frames()[2].fill('.tools input', words);
-    seen.plotSearched.push(await page.frames()[2].evaluate(() => document.querySelector('.found').textContent));
-  }
-}
-
-browse(packages, file, { width: 1280, height: 800 }, async (page, seen) => {
-  await steps(page, seen);
-  await plotSteps(page, seen);
-});
+browse(packages, file, { width: 1280, height: 800 }, steps);

@@ -27,13 +27,15 @@ const tableOf = page => page.evaluate(() => {
 const status = (page, name) => page.getByRole('status', { name, exact: true }).textContent();
 const valueOf = async (page, name) => Number(await page.getByRole('slider', { name, exact: true }).getAttribute('aria-valuenow'));
 const tab = (page, name) => page.getByRole('tab', { name, exact: true });
-const box = page => page.evaluate(() => {
+// A key may be acknowledged a moment before the page has drawn what it did.
+const settled = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 30))));
+const box = async page => (await settled(page), page.evaluate(() => {
   const now = document.activeElement, id = now && now.getAttribute('aria-activedescendant'), item = id ? document.getElementById(id) : now;
   return item && item.getAttribute('role') === 'treeitem' ? item.getAttribute('aria-label') : null;
-});
+}));
 
 async function look(page, more) {
-  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 30))));
+  await settled(page);
   return Object.assign({
     view: await page.getByRole('tab', { selected: true }).evaluate(e => e.lastChild.textContent),
     selection: await status(page, 'Selection'),
@@ -102,6 +104,15 @@ async function pointer(page, seen) {
   const plot = await page.locator('.plot').boundingBox();
   await page.mouse.click(plot.x + 30, plot.y + 20); // ends the selection of time
   seen.pressed = await look(page);
+}
+
+async function findings(page, seen) {
+  const all = page.getByRole('region', { name: 'Findings', exact: true });
+  seen.findings = await all.getByRole('list').getByRole('listitem').evaluateAll(items => items.map(e => e.querySelector('.finding-text').innerText));
+  await tab(page, 'Flame graph').click();
+  await all.getByRole('button').filter({ hasText: 'f (app.py:10)' }).click();
+  seen.followed = await look(page);
+  await page.keyboard.press('Escape');
 }
 
 async function options(page, seen) {
@@ -262,7 +273,7 @@ async function axe(page, seen) {
   const source = fs.readFileSync(at, 'utf8');
   seen.axe = [];
   for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme });
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' }); // a colour on its way to another has no contrast
     for (const name of seen.names.tabs) {
       await tab(page, name).click();
       const wrong = await page.evaluate(async text => {
@@ -300,7 +311,7 @@ async function steps(page, seen) {
   seen.names = await names(page);
   await tab(page, 'Functions').click();
   seen.opened = await look(page);
-  for (const part of [pointer, options, keyboard, tables, flame]) await part(page, seen);
+  for (const part of [pointer, findings, options, keyboard, tables, flame]) await part(page, seen);
   await tab(page, 'Flame graph').click();
   seen.svg = await saved(page, 'Save as SVG', 'saved.svg');
   seen.png = await saved(page, 'Save as PNG', 'saved.png');

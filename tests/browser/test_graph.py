@@ -11,15 +11,6 @@ from browser import HOSTILE, browse, helpers, need_browser
 import made  # found by browser
 
 MS = 10 ** 6
-PLOTTED = """
-import sonde
-def leaf(): return sorted(range(500))
-def work(): return [leaf() for i in range(7)]
-p = sonde.Profile(signatures=False)
-p.enable(); work(); p.disable()
-sonde.plot(p, "plotted.html")
-"""
-
 
 def capture(folder):
     """100 samples: <module> 1, f 60, its <listcomp> 20, a <listcomp> beside it 10, in it a leaf 3, a name that bites 6."""
@@ -43,9 +34,7 @@ def seen():
     folder = os.getcwd()
     svg = os.path.join(folder, "x.svg")
     helpers.equal(helpers.sonde("report", capture(folder), "--graph", "-o", svg).status, 0, "status of report")
-    made_page = helpers.run([helpers.PYTHON, helpers.write(folder, "plotted.py", PLOTTED)], cwd=folder)
-    helpers.equal(made_page.status, 0, "status of the program that plots: %s" % made_page.err)
-    return browse("graph.js", svg, os.path.join(folder, "plotted.html"), folder)
+    return browse("graph.js", svg, folder)
 
 
 def by_label(step):
@@ -55,8 +44,8 @@ def by_label(step):
 
 def test_nothing_is_complained_of_and_nothing_is_asked_of_the_network(folder):
     helpers.equal(seen()["complaints"], [], "complaints")
-    asked = {r.split("#")[0] for r in seen()["requests"]} - {"about:srcdoc"}
-    helpers.equal(asked, {"file://" + os.path.join(os.getcwd(), name) for name in ("x.svg", "plotted.html")}, "requests")
+    asked = {r.split("#")[0] for r in seen()["requests"]}
+    helpers.equal(asked, {"file://" + os.path.join(os.getcwd(), "x.svg")}, "requests")
 
 
 def test_every_function_and_call_is_drawn(folder):
@@ -137,19 +126,6 @@ def test_search_marks_and_goes_from_one_to_the_next(folder):
 def test_the_keyboard_does_the_same(folder):
     assert any(n["opacity"] < 1 for n in seen()["entered"]["nodes"]), "Enter chooses nothing"
     helpers.contains(seen()["help"]["card"], "Escape")
-
-
-def test_a_page_of_plot_has_both_pictures(folder):
-    helpers.contains(seen()["plotFlame"]["words"], "plotted.py:3")
-    helpers.between(seen()["plotFlame"]["box"]["width"], 1000, 1280, "pixels of the whole")
-    graph = seen()["plotGraph"]
-    helpers.contains(graph["words"], "plotted:3:leaf")
-    helpers.between(graph["width"], 1000, 1280, "pixels of the page")
-    helpers.between(graph["box"]["x"] + graph["box"]["width"] / 2, 0.3 * graph["width"], 0.7 * graph["width"], "the box is in the middle of it")
-    helpers.between(graph["box"]["height"], 30, 90, "and can be read")
-    helpers.equal(seen()["plotChosen"], 1, "functions chosen by a click")
-    helpers.contains(graph["words"], "sorted", "what is built in is there")
-    helpers.equal(seen()["plotSearched"], ["1 found", "0 found"], "searched for a name, and for a word of what is said besides")
 
 
 helpers.run_tests(globals())

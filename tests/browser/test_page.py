@@ -139,6 +139,14 @@ def test_section_and_thread_add_to_the_time_and_a_reload_keeps_all(folder):
     helpers.equal(seen()["pressed"]["selection"], "whole run")
 
 
+def test_findings_are_those_of_report_and_lead_to_their_view(folder):
+    helpers.equal(seen()["findings"], [f["text"] for f in reported()["findings"]])
+    helpers.between(len(seen()["findings"]), 1, 8, "findings")
+    helpers.equal(seen()["followed"]["view"], "Functions")
+    assert seen()["followed"]["search"], "nothing is searched for"
+    assert "f" in figures("followed"), seen()["followed"]["table"]
+
+
 def test_options_are_those_of_report(folder):
     for step, words in (("Idle", ["--idle"]), ("GIL only", ["--gil"]), ("My code", ["--mine"]), ("by function", [])):
         helpers.equal(figures(step), told(*words), step)
@@ -204,13 +212,13 @@ def test_the_flame_graph_is_walked_by_keys(folder):
     helpers.contains(seen()["down"]["box"], "f (app.py:10), 30 samples, 60.00 %, self ")
     for text in ("f", "/x/app.py", "60.00 %"):
         helpers.contains(seen()["down"]["details"], text)
-    assert seen()["right"] != seen()["down"]["box"], seen()["right"]
+    assert seen()["right"] != seen()["down"]["box"], "Right stays on %s" % seen()["right"]
     helpers.equal(seen()["zoomed"]["box"], seen()["down"]["box"])
     helpers.equal(seen()["flameSearched"]["matches"], "matched 20.00 %")
     assert seen()["match"].startswith("<listcomp>"), seen()["match"]
     assert seen()["matchBack"].startswith("<listcomp>"), seen()["matchBack"]
     helpers.equal(seen()["orders"], ["Left heavy", "Time order", "Inverted", "Sandwich"])
-    assert seen()["inverted"].startswith("f (app.py:10), 20 samples"), seen()["inverted"]
+    assert seen()["inverted"].startswith("f (app.py:10), 20 samples"), "inverted: %s" % seen()["inverted"]
 
 
 def test_drawings_are_saved(folder):

@@ -165,7 +165,7 @@ def test_an_empty_capture_gives_empty_outputs(folder):
 
 STACKS = {"callgrind", "collapsed", "dot", "flamegraph", "graph", "pprof", "pstats", "speedscope"}
 OVER_TIME = {"chrometrace", "firefox"}
-ALWAYS = {"csv", "json", "txt"}     # at least what is known of the run
+ALWAYS = {"csv", "html", "json", "txt"}     # at least what is known of the run
 WRITTEN = {
     "sample": STACKS | OVER_TIME | ALWAYS,
     "calls": STACKS | OVER_TIME | ALWAYS,

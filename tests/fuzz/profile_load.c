@@ -71,7 +71,8 @@ static void write_formats(const struct sd_profile *p, const char *path, int nowh
     for (size_t i = 0; sd_outputs[i]; i++) {
         struct sd_out out;
 
-        if (!sd_outputs[i]->folds_paths && !sd_outputs[i]->has_tables)
+        if (!sd_outputs[i]->folds_paths && !sd_outputs[i]->has_tables &&
+            !sd_outputs[i]->is_page)
             continue;
         sd_out_to_fd(&out, nowhere);
         job.style = NULL;

@@ -28,6 +28,11 @@ export function tokenOf(hash: string): string | null {
   return first !== undefined && !first.includes('=') ? first : null;
 }
 
+// Does it select nothing?
+export function isPlain(hash: string): boolean {
+  return parts(hash).every((part) => !part.includes('='));
+}
+
 function whole(text: string | null): number | null {
   return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null;
 }

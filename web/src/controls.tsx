@@ -101,7 +101,6 @@ export function threadOptions(payload: Payload): { value: string; label: string 
 function Threads({ payload }: { payload: Payload }) {
   const thread = useStore((s) => s.selection.thread);
   const options = threadOptions(payload);
-  if (options.length < 2 && thread === null) return null;
   return (
     <Choice label="Thread" value={thread ?? ''} isSet={thread !== null} options={[{ value: '', label: 'all' }, ...options]}
       onPick={(picked) => act.thread(picked === '' ? null : picked)} />

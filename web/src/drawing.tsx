@@ -45,6 +45,26 @@ export function useSvgOffer(of: RefObject<SVGSVGElement | null>, palette: Palett
   }));
 }
 
+// `n` and `N` count the store's `match` up and down; a drawing makes a step of its own of it.  Another search begins anew and
+// is no step.
+export function useMatchStep(step: (by: 1 | -1) => void): void {
+  const match = useStore((s) => s.match), search = useStore((s) => s.selection.search), last = useRef({ match, search });
+  useEffect(() => {
+    const by = match - last.current.match, isSame = last.current.search === search;
+    last.current = { match, search };
+    if (isSame && search !== '' && (by === 1 || by === -1)) step(by);
+  }, [match, search]);
+}
+
+// The next of n that is one, from `after` on and round; -1: none is.
+export function nextIn(n: number, after: number, by: 1 | -1, isOne: (i: number) => boolean): number {
+  for (let k = 1; k <= n; k++) {
+    const i = (((after + by * k) % n) + n) % n;
+    if (isOne(i)) return i;
+  }
+  return -1;
+}
+
 // Letters that fit; the mean letter of the page's fonts is a little narrower than this.
 export function fitText(text: string, pixels: number, size: number): string {
   const n = Math.floor(pixels / (size * 0.56));

@@ -48,6 +48,22 @@ test('Escape ends the dialog, the zoom, the search, the selection, in this order
   assert.deepEqual(seen, [[false, 7, 'f1', 1e6, 'train'], [false, null, 'f1', 1e6, 'train'], [false, null, '', 1e6, 'train'], [false, null, '', null, null], [false, null, '', null, null]]);
 });
 
+test('a page opens with its part, unless the address has one; clearing that part survives a reload', () => {
+  const payload = loaded();
+  payload.opens = 'view=callers&from=1000000&to=3000000&mine=1';
+  load(payload);
+  assert.deepEqual([state().view, state().selection.from, state().options.mine], ['callers', 1e6, true]);
+  act.time(null, null);
+  act.options({ mine: false });
+  act.show(payload.views[0]!.name);
+  writeAddress();
+  load(payload);
+  assert.deepEqual([state().view, state().selection.from, state().options.mine], [payload.views[0]!.name, null, false]);
+  page.location.hash = '#0123456789abcdef';
+  load(payload);
+  assert.equal(state().selection.from, 1e6);
+});
+
 test('what is selected stands in the address and is read from it', () => {
   loaded();
   act.show('callers');

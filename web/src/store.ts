@@ -2,7 +2,7 @@
 // store: all state of the page.  Components read it with useStore() and change it through `act` alone.
 
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { putAddress, readAddress, tokenOf, writtenAddress } from './address';
+import { isPlain, putAddress, readAddress, tokenOf, writtenAddress } from './address';
 import type { Kept } from './address';
 import type { Finding, Options, Order, Payload, Selection } from './types';
 
@@ -74,8 +74,9 @@ let waiting: ReturnType<typeof setTimeout> | undefined;
 export function writeAddress(): void {
   clearTimeout(waiting);
   waiting = undefined;
-  const { view, selection, options, order } = now;
-  const address = writtenAddress({ view, selection, options, order }, usual, token);
+  const { view, selection, options, order, payload } = now;
+  // A page that opens with a part writes its view always: a plain address would mean that part again.
+  const address = writtenAddress({ view, selection, options, order }, payload.opens ? { ...usual, view: '' } : usual, token);
   if (address === written) return;
   written = address;
   left = Math.min(AT_ONCE, left + (performance.now() - lastWrite) / PAUSE_MS) - 1;
@@ -213,14 +214,14 @@ function onAddress(): void {
   change({ ...kept(now.payload, location.hash), zoom: null });
 }
 
-// Also reads the address behind #.
+// Also reads the address behind #; one that selects nothing leaves it to what the page opens with.
 export function load(payload: Payload): void {
   const options: Options = { metric: payload.stacks[0]?.metric ?? '', by: 'function', idle: false, gilOnly: false, mine: false, foldImports: false };
   usual = { view: payload.views[0]?.name ?? '', selection: WHOLE, options, order: 'left' };
   token = tokenOf(location.hash);
   now = {
     payload,
-    ...kept(payload, location.hash),
+    ...kept(payload, isPlain(location.hash) ? payload.opens ?? '' : location.hash),
     zoom: null,
     focusFn: null,
     hiddenFns: [],

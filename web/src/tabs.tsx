@@ -101,6 +101,7 @@ export function Views({ views }: { views: View[] }) {
         <TabList views={views} place={place} />
       </div>
       <div class={`panel${isPicture ? ' is-picture' : ''}`} id="panel" role="tabpanel" aria-labelledby={`tab-${place}`}>
+        <h2 class="on-paper">{shown(view.title)}</h2>
         {view.shape !== 'table' && <WholeRun view={view} />}
         {isPicture && <div class="panel-buttons"><SaveButtons view={view} /></div>}
         <div class="panel-body"><Shown key={view.name} view={view} /></div>

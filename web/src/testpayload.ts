@@ -78,6 +78,7 @@ export function payloadOf(parts: Parts): Payload {
   const view = (name: string, make: Payload['views'][number]['make']): Payload['views'][number] => ({ name, title: name, shape: 'table', follows, stacks: 0, make });
   return {
     version: 1, title: 'x.sonde', program: 'sonde', strings, durationNs: (last + 1) * 1e6,
+    opens: null,
     head: { command: null, items: [], complaint: null, notes: [] }, findings: [], sections: parts.sections, lanes: [], bands: [], stacks: [block],
     views: [view('functions', 'functions'), view('calls', 'tree'), view('lines', 'lines'), view('callers', 'callers'), view('callees', 'callees'), view('threads', 'threads')],
   };

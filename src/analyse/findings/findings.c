@@ -99,15 +99,30 @@ const char *sd_finding_function(struct sd_finding_case *c, const struct sd_site 
     return text_of(c, &b);
 }
 
+static void put_search(struct sd_buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("\\^$.|?*+()[]{}", *text))
+            sd_buf_u8(to, '\\');
+        sd_buf_u8(to, (uint8_t)*text);
+    }
+}
+
 const char *sd_finding_search(struct sd_finding_case *c, const char *text)
 {
     struct sd_buf b = { 0 };
 
-    for (; *text; text++) {
-        if (strchr("\\^$.|?*+()[]{}", *text))
-            sd_buf_u8(&b, '\\');
-        sd_buf_u8(&b, (uint8_t)*text);
-    }
+    put_search(&b, text);
+    return text_of(c, &b);
+}
+
+const char *sd_finding_search_name(struct sd_finding_case *c, const char *name)
+{
+    struct sd_buf b = { 0 };
+
+    sd_buf_u8(&b, '^');
+    put_search(&b, name);
+    sd_buf_u8(&b, '$');
     return text_of(c, &b);
 }
 

@@ -67,6 +67,8 @@ int sd_finding_say(struct sd_finding_case *c, struct sd_profile_finding *out,
 const char *sd_finding_function(struct sd_finding_case *c, const struct sd_site *s);
 /* A regular expression that finds this text, in the arena; NULL when out of memory. */
 const char *sd_finding_search(struct sd_finding_case *c, const char *text);
+/* One that finds this name alone. */
+const char *sd_finding_search_name(struct sd_finding_case *c, const char *name);
 /* "12/34" of a thread, "12" of a process, in the arena; NULL when out of memory. */
 const char *sd_finding_thread(struct sd_finding_case *c, sd_track_id t);
 /* "sampled " where there is other evidence with stacks, too; else "". */

@@ -102,7 +102,7 @@ TEST(findings_begin_with_the_function_of_the_program_that_takes_most_time)
     CHECK(hot->value.kind == SD_CELL_PERCENT && hot->value.real > 59.99 &&
           hot->value.real < 60.01);
     CHECK(strcmp(hot->view, "functions") == 0 &&
-          strcmp(hot->selection.search, "load_batch") == 0 && !hot->selection.thread);
+          strcmp(hot->selection.search, "^load_batch$") == 0 && !hot->selection.thread);
     CHECK(says(&f, "libraries",
                "30.0 % of the time is in functions of libraries, most of it in read "
                "(ssl.py:1166)"));
@@ -128,7 +128,7 @@ TEST(findings_name_where_the_main_thread_waits_and_not_that_workers_do)
     find(&f);
     one = finding(&f, "waiting");
     CHECK(says(&f, "waiting",
-               "the main thread waits 25.0 % of the time, most of it in fetch "
+               "The main thread waits 25.0 % of the time, most of it in fetch "
                "(net.py:30)"));
     CHECK(strcmp(one->view, "threads") == 0 &&
           strcmp(one->selection.thread, "7/7") == 0);
@@ -150,10 +150,10 @@ TEST(findings_say_who_waits_for_the_lock_and_that_it_is_held_all_the_time)
     sample(&f, f.worker, stack, SD_SAMPLE_WAITS_GIL, SECOND, 30);
     find(&f);
     CHECK(says(&f, "gil_wait",
-               "thread worker waits for the interpreter's lock 50.0 % of the time"));
+               "Thread worker waits for the interpreter's lock 50.0 % of the time"));
     CHECK(strcmp(finding(&f, "gil_wait")->selection.thread, "7/8") == 0);
     CHECK(says(&f, "gil_held",
-               "the interpreter's lock is held 90.0 % of the run: more threads would "
+               "The interpreter's lock is held 90.0 % of the run: more threads would "
                "not make it faster"));
     CHECK(strcmp(finding(&f, "gil_held")->selection.thread, "7") == 0);
     end(&f);
@@ -197,7 +197,7 @@ TEST(findings_say_first_what_casts_doubt_on_the_others)
                "300 rounds of sampling came too late and were left out, beside 1,100 "
                "samples: a lower rate would be kept"));
     CHECK(says(&f, "partial_samples",
-               "of 9.1 % of the samples the newest frames could not be read; they end "
+               "The newest frames of 9.1 % of the samples could not be read; they end "
                "in [partial]"));
     CHECK(strcmp(finding(&f, "partial_samples")->selection.search, "\\[partial\\]") ==
           0);
@@ -213,7 +213,7 @@ TEST(findings_of_few_samples_say_how_far_off_they_may_be)
     sample(&f, f.main, function(&f, 0, "f", "/x/a.py", 1), 0, 10, 49);
     find(&f);
     CHECK(says(&f, "few_samples",
-               "there are only 49 samples: shares may be off by 14 %"));
+               "There are only 49 samples: shares may be off by 14 %"));
     CHECK(finding(&f, "few_samples")->value.number == 49);
     end(&f);
 }
@@ -277,10 +277,10 @@ TEST(findings_tell_memory_that_only_grows_from_memory_that_comes_and_goes)
     read_memory(&f, mib, 32);
     find(&f);
     CHECK(says(&f, "growing_memory",
-               "memory only grows: from 48.0 MiB after the start to 96.0 MiB at the "
+               "Memory only grows: from 48.0 MiB after the start to 96.0 MiB at the "
                "end"));
     CHECK(finding(&f, "growing_memory")->value.number == 48 * MIB);
-    CHECK(says(&f, "peak_memory", "memory peaks at 102.0 MiB"));
+    CHECK(says(&f, "peak_memory", "Memory peaks at 102.0 MiB"));
     end(&f);
     begin(&f);
     mib[20] = 30; /* it was given back once */
@@ -318,9 +318,9 @@ TEST(findings_name_the_section_in_which_memory_peaks)
     begin(&f);
     record_sections(&f, 100);
     find(&f);
-    CHECK(says(&f, "section_peak", "memory peaks at 412.0 MiB in section train:step"));
+    CHECK(says(&f, "section_peak", "Memory peaks at 412.0 MiB in section train:step"));
     CHECK(strcmp(finding(&f, "section_peak")->selection.section, "train:step") == 0);
-    CHECK(says(&f, "longest_section", "section train is open for 90.0 % of the run"));
+    CHECK(says(&f, "longest_section", "Section train is open for 90.0 % of the run"));
     end(&f);
     begin(&f);
     record_sections(&f, 412); /* it may have been before either */
@@ -366,7 +366,8 @@ TEST(findings_are_a_table_whose_selection_is_options_of_report)
     find(&f);
     CHECK(sd_views_make(f.p, &r, &v) == 0 && v.n_tables == 1);
     CHECK(strcmp(sd_view_cell(&v.tables[0], 0, 0)->text, "hottest_function") == 0);
-    CHECK(strcmp(sd_view_cell(&v.tables[0], 0, 5)->text, "--match load_batch") == 0);
+    CHECK(strcmp(sd_view_cell(&v.tables[0], 0, 5)->text, "--match '^load_batch$'") ==
+          0);
     CHECK(strcmp(sd_view_cell(&v.tables[0], 0, 3)->text, "percent") == 0);
     sd_view_release(&v);
     end(&f);

@@ -35,7 +35,7 @@ int sd_find_damage(struct sd_finding_case *c, struct sd_profile_finding *out)
         if (SD_LOSSES_OF_FILE & 1u << k)
             amount = sd_loss_amount(c->p, k);
     out->value = count(amount);
-    return sd_finding_say(c, out, "the recording is not whole: %s", c->p->complaint);
+    return sd_finding_say(c, out, "The recording is not whole: %s", c->p->complaint);
 }
 
 /* --- Samples */
@@ -110,8 +110,8 @@ int sd_find_partial_samples(struct sd_finding_case *c, struct sd_profile_finding
     if (!out->selection.search)
         return sd_no_memory();
     return sd_finding_say(c, out,
-                          "of %.1f %% of the samples the newest frames could not be "
-                          "read; they end in [partial]",
+                          "The newest frames of %.1f %% of the samples could not "
+                          "be read; they end in [partial]",
                           100 * share);
 }
 
@@ -124,7 +124,7 @@ int sd_find_few_samples(struct sd_finding_case *c, struct sd_profile_finding *ou
     out->value = count((uint64_t)n);
     out->view = "functions";
     return sd_finding_say(c, out,
-                          "there %s only %lld sample%s: shares may be off by %.0f %%",
+                          "There %s only %lld sample%s: shares may be off by %.0f %%",
                           n == 1 ? "is" : "are", (long long)n, n == 1 ? "" : "s",
                           n == 1 ? 100.0 : 98 / sqrt((double)n));
 }
@@ -139,7 +139,7 @@ int sd_find_busy_machine(struct sd_finding_case *c, struct sd_profile_finding *o
     out->view = "functions";
     out->selection.metric = "cpu";
     return sd_finding_say(c, out,
-                          "threads that could run had a CPU %.0f %% of the time (a "
+                          "Threads that could run had a CPU %.0f %% of the time (a "
                           "busy machine, or a limit): shares of CPU time are nearer "
                           "to the truth",
                           100 * share);

@@ -93,14 +93,14 @@ static int say_growth(struct sd_finding_case *c, struct sd_profile_finding *out,
     int rc;
 
     sd_growth_words(&words, &f->total);
-    out->selection.search = sd_finding_search(c, site->name);
+    out->selection.search = sd_finding_search_name(c, site->name);
     if (!name || !out->selection.search || words.bad) {
         sd_buf_release(&words);
         return sd_no_memory();
     }
     out->value = sd_cell_real(SD_CELL_REAL, f->total.exponent);
     out->view = "scaling";
-    rc = sd_finding_say(c, out, "the time of %s grows with %s: %s", name,
+    rc = sd_finding_say(c, out, "The time of %s grows with %s: %s", name,
                         f->argument ? f->argument : "its size", sd_buf_string(&words));
     sd_buf_release(&words);
     return rc;
@@ -175,7 +175,7 @@ static int say_growing(struct sd_finding_case *c, struct sd_profile_finding *out
     out->value = sd_cell_number(SD_CELL_BYTES, grown);
     out->view = "plot";
     return sd_finding_say(
-        c, out, "memory only grows: from %s after the start to %s at the end",
+        c, out, "Memory only grows: from %s after the start to %s at the end",
         sd_text_bytes(first, least[1]), sd_text_bytes(last, least[GROWTH_PARTS - 1]));
 }
 
@@ -263,7 +263,7 @@ int sd_find_section_peak(struct sd_finding_case *c, struct sd_profile_finding *o
     out->value = sd_cell_number(SD_CELL_BYTES, peak);
     out->view = "sections";
     out->selection.section = section;
-    return sd_finding_say(c, out, "memory peaks at %s in section %s",
+    return sd_finding_say(c, out, "Memory peaks at %s in section %s",
                           sd_text_bytes(text, peak), section);
 }
 
@@ -283,7 +283,7 @@ int sd_find_peak_memory(struct sd_finding_case *c, struct sd_profile_finding *ou
         return rc;
     out->value = sd_cell_number(SD_CELL_BYTES, s.peak_bytes);
     out->view = "plot";
-    return sd_finding_say(c, out, "memory peaks at %s%s",
+    return sd_finding_say(c, out, "Memory peaks at %s%s",
                           sd_text_bytes(text, s.peak_bytes),
                           s.n_processes < 2 ? ""
                           : s.is_peak_sum   ? ", of all processes together"
@@ -315,6 +315,6 @@ int sd_find_longest_section(struct sd_finding_case *c, struct sd_profile_finding
     out->value = sd_cell_real(SD_CELL_PERCENT, percent);
     out->view = "sections";
     out->selection.section = best->path;
-    return sd_finding_say(c, out, "section %s is open for %.1f %% of the run",
+    return sd_finding_say(c, out, "Section %s is open for %.1f %% of the run",
                           best->path, percent);
 }

@@ -75,7 +75,7 @@ static int link_function(struct sd_finding_case *c, struct sd_profile_finding *o
                          const struct sd_site *s)
 {
     out->view = "functions";
-    out->selection.search = sd_finding_search(c, s->name);
+    out->selection.search = sd_finding_search_name(c, s->name);
     return out->selection.search ? 0 : sd_no_memory();
 }
 
@@ -254,7 +254,7 @@ static int say_waiting(struct sd_finding_case *c, struct sd_profile_finding *out
     if (rc < 0)
         return rc;
     out->value = sd_cell_real(SD_CELL_PERCENT, percent);
-    return sd_finding_say(c, out, "the main thread waits %.1f %% of the time%s%s",
+    return sd_finding_say(c, out, "The main thread waits %.1f %% of the time%s%s",
                           percent, name ? ", most of it in " : "", name ? name : "");
 }
 
@@ -296,7 +296,7 @@ int sd_find_gil_wait(struct sd_finding_case *c, struct sd_profile_finding *out)
     out->value = sd_cell_real(SD_CELL_PERCENT, percent);
     return rc < 0 ? rc
                   : sd_finding_say(c, out,
-                                   "thread %s waits for the interpreter's lock %.1f %% "
+                                   "Thread %s waits for the interpreter's lock %.1f %% "
                                    "of the time",
                                    c->p->tracks[best].name ? c->p->tracks[best].name
                                                            : out->selection.thread,
@@ -361,7 +361,7 @@ int sd_find_gil_held(struct sd_finding_case *c, struct sd_profile_finding *out)
     out->value = sd_cell_real(SD_CELL_PERCENT, percent);
     return rc < 0 ? rc
                   : sd_finding_say(c, out,
-                                   "the interpreter's lock is held %.1f %% of the run: "
+                                   "The interpreter's lock is held %.1f %% of the run: "
                                    "more threads would not make it faster",
                                    percent);
 }

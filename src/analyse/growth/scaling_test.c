@@ -172,7 +172,7 @@ TEST(scaling_that_is_flagged_is_a_finding)
     for (size_t i = 0; i < all.n; i++)
         if (strcmp(all.items[i].rule, "growth") == 0)
             found = &all.items[i];
-    CHECK(found && strcmp(found->text, "the time of outer (a.py:5) grows with "
+    CHECK(found && strcmp(found->text, "The time of outer (a.py:5) grows with "
                                        "len(rows): n²") == 0);
     CHECK(strcmp(found->view, "scaling") == 0 && found->value.real > 1.9 &&
           found->value.real < 2.1);

@@ -50,6 +50,7 @@ struct sd_record_request {
     const char *format;   /* as sd_export takes it; NULL: by the suffix */
     const char *with;     /* collectors, `sample` first; in the arena */
     struct sd_stack_style style;
+    unsigned privacy; /* of a page: enum sd_page_privacy */
     struct sd_option_value spoken[SD_RECORD_SPOKEN]; /* the options of sample */
 };
 

@@ -30,6 +30,7 @@
 #include "cli/record/program.h"
 #include "cli/record/process_watch.h"
 #include "cli/say.h"
+#include "outputs/outputs.h"
 #include "outputs/remarks.h"
 #include "process/stat.h"
 
@@ -333,6 +334,7 @@ static int export(const struct record *r)
                            .style = &r->request.style,
                            .create = r->recording.create,
                            .losses = unsaid,
+                           .privacy = r->request.privacy,
                        });
 
     if (rc < 0) {
@@ -374,6 +376,17 @@ static int show(const struct record *r)
     return rc < 0 || account.samples == 0 ? 1 : 0;
 }
 
+/* What the file is written as that is not the capture, or NULL. */
+static const struct sd_output *written(const struct sd_recording *rec,
+                                       const char *format)
+{
+    const char *to = rec->naming.export;
+
+    return !to      ? NULL
+           : format ? sd_output_named(format)
+                    : sd_output_for(to, SD_HOLDS_ANYTHING);
+}
+
 /* --- The verb */
 
 static int prepare(struct record *r)
@@ -393,6 +406,9 @@ static int prepare(struct record *r)
     if (rc == 0)
         rc = sd_record_request_names(&rec->arena, &r->command, &r->request,
                                      r->target.name, rec->create, &rec->naming);
+    if (rc == 0)
+        rc = sd_export_privacy(&v[SD_RECORD_SOURCE], &v[SD_RECORD_SHARE],
+                               written(rec, r->request.format), &r->request.privacy);
     if (rc == 0 && rec->naming.export)
         rc = sd_collector_set_check_export(&rec->chosen, rec->naming.export,
                                            r->request.format);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -94,6 +95,7 @@ static int announce(const struct sd_serve_request *r, const struct sd_http *http
     return 0;
 }
 
+/* The port is taken first: whoever cannot have it reads nothing. */
 static int serve(const struct sd_serve_request *r, struct server *s)
 {
     struct sd_http *http = NULL;
@@ -101,6 +103,8 @@ static int serve(const struct sd_serve_request *r, struct server *s)
     int got, rc = sd_http_open(r->port, answer, s, &http);
 
     ending_signals(&ending);
+    if (rc == 0)
+        rc = sd_served_page_open(&r->served, &s->page);
     if (rc == 0)
         rc = announce(r, http);
     while (rc == 0 && sigwait(&ending, &got) != 0)
@@ -120,10 +124,10 @@ int sd_serve(const struct sd_serve_request *r)
     pthread_sigmask(SIG_BLOCK, &ending, &before);
     sd_page_served_policy(&s.policy);
     sd_buf_text(&s.policy, SD_HTTP_NO_FRAMES);
-    rc = s.policy.bad ? sd_no_memory() : sd_served_page_open(&r->served, &s.page);
-    if (rc == 0)
-        rc = serve(r, &s);
-    sd_served_page_close(s.page);
+    rc = s.policy.bad ? sd_no_memory() : serve(r, &s);
+    /* A reading takes minutes at times, and nothing is lost with it. */
+    if (!sd_served_page_close(s.page) && rc == 0)
+        _exit(0);
     sd_buf_release(&s.policy);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;

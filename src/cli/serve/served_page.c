@@ -12,9 +12,12 @@
 #include "base/encoding/json.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/reader.h"
+#include "capture/skim.h"
 #include "cli/serve/first_look.h"
 #include "cli/serve/serve_query.h"
 #include "outputs/inputs.h"
+#include "outputs/outputs.h"
 #include "outputs/tables.h"
 #include "profile/slice_sums.h"
 
@@ -54,13 +57,9 @@ static void free_reading(struct reading *r)
 static int load(struct sd_served_page *s, struct reading *r)
 {
     const struct sd_loader how = { 0 };
-    const struct sd_input *input =
-        sd_input_of(s->request.files[0], SD_HOLDS_PROFILE, &sd_input_capture);
-    int rc = input->load(&how, s->request.files, s->request.n_files, &r->contents);
+    int rc =
+        sd_input_capture.load(&how, s->request.files, s->request.n_files, &r->contents);
 
-    if (rc == 0 && !r->contents.profile)
-        rc = sd_fail(SD_EUSAGE, "--serve shows captures; open %s without it",
-                     s->request.files[0]);
     return rc < 0 ? rc
                   : sd_page_of_profile(&r->maker, r->contents.profile, s->request.files,
                                        s->request.n_files);
@@ -186,12 +185,47 @@ static void *read_again_and_again(void *page)
 
 /* --- From outside */
 
+/* A capture shows itself in its first bytes, but for one whose head is damaged. */
+static int check_capture(const char *path)
+{
+    struct sd_reader *reader;
+    struct sd_skim *skim = sd_alloc(sizeof *skim);
+    int rc = skim ? sd_skim_file(path, skim) : sd_no_memory();
+
+    sd_free(skim);
+    if (rc != SD_EFORMAT)
+        return rc;
+    rc = sd_reader_open(path, &reader);
+    if (rc == 0)
+        sd_reader_free(reader);
+    return rc;
+}
+
+static int check_files(const struct sd_served_request *r)
+{
+    for (size_t i = 0; i < r->n_files; i++) {
+        int rc;
+
+        if (sd_input_of(r->files[i], SD_HOLDS_ANYTHING, &sd_input_capture) !=
+            &sd_input_capture)
+            return sd_fail(SD_EUSAGE, "--serve shows captures; open %s without it",
+                           r->files[i]);
+        rc = check_capture(sd_input_path(r->files[i]));
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
 int sd_served_page_open(const struct sd_served_request *r, struct sd_served_page **out)
 {
-    struct sd_served_page *s = sd_zalloc(sizeof *s);
-    int rc;
+    struct sd_served_page *s;
+    int rc = check_files(r);
 
     *out = NULL;
+    if (rc < 0)
+        return rc;
+    s = sd_zalloc(sizeof *s);
     if (!s)
         return sd_no_memory();
     sd_assert(r->n_files > 0);
@@ -334,25 +368,22 @@ int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
     return rc;
 }
 
-/* A thread in the middle of a reading is left to the end of the process: a reading
- * takes minutes at times, and it holds nothing that would be lost. */
-void sd_served_page_close(struct sd_served_page *s)
+bool sd_served_page_close(struct sd_served_page *s)
 {
     bool is_reading;
 
     if (!s)
-        return;
+        return true;
     pthread_mutex_lock(&s->lock);
     s->is_over = true;
     is_reading = s->is_reading;
     pthread_mutex_unlock(&s->lock);
-    if (is_reading) {
-        pthread_detach(s->thread);
-        return;
-    }
+    if (is_reading)
+        return false;
     pthread_join(s->thread, NULL);
     free_reading(s->last);
     sd_out_release(&s->preview);
     pthread_mutex_destroy(&s->lock);
     sd_free(s);
+    return true;
 }

@@ -24,7 +24,7 @@ struct sd_served_request {
     struct sd_page_request page;
 };
 
-/* Starts to read.  Files that cannot be opened at all are refused here. */
+/* Starts to read.  SD_EUSAGE when one is no capture, or what opening says. */
 int sd_served_page_open(const struct sd_served_request *r, struct sd_served_page **out);
 /* Adds the data, packed with gzip. */
 void sd_served_page_put_data(struct sd_served_page *s, struct sd_buf *to);
@@ -36,5 +36,7 @@ void sd_served_page_put_state(struct sd_served_page *s, struct sd_buf *to);
  * "match", "metric", "by", "idle", "gil", "mine".  SD_EUSAGE with a sentence. */
 int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
                          struct sd_buf *to);
-void sd_served_page_close(struct sd_served_page *s);
+/* False: its thread is in the middle of a reading, and all of it stays as it is, for
+ * the process to end. */
+bool sd_served_page_close(struct sd_served_page *s);
 #endif

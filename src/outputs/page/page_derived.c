@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* page_derived: says which views a page derives by itself from stacks over time, and
  * which parts of a selection move them. */
+#include <string.h>
+
 #include "outputs/page/page_maker.h"
+
+static bool has_lines(const struct sd_view_stacks *s)
+{
+    for (size_t i = 0; i < s->n_frames; i++)
+        if (s->frames[i].line > 0)
+            return true;
+    return false;
+}
+
+bool sd_page_can_derive(const char *word, const struct sd_view_stacks *s)
+{
+    return strcmp(word, "lines") != 0 || has_lines(s);
+}
 
 /* Calls that were traced have numbers of their own, which sums of stacks are not:
  * primitive calls, and what is beyond a full tree. */

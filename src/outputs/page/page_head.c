@@ -95,7 +95,10 @@ static int add_wall_and_cpu(struct sd_page_maker *m, const struct sd_summary *f)
 {
     struct sd_buf words = { 0 };
     char text[SD_TEXT_MAX];
-    int rc = sd_page_add_item(m, "wall", sd_text_duration(text, (int64_t)f->wall_ns));
+    int rc =
+        f->wall_ns == 0
+            ? 0 /* a model alone ran for no time */
+            : sd_page_add_item(m, "wall", sd_text_duration(text, (int64_t)f->wall_ns));
 
     if (rc < 0 || !f->has_cpu)
         return rc;
@@ -122,7 +125,7 @@ static int add_processes(struct sd_page_maker *m, const struct sd_summary *f)
 {
     struct sd_buf words = { 0 };
 
-    if (f->n_processes == 0)
+    if (f->n_processes == 0 || m->profile->n_tracks == 0)
         return 0;
     sd_buf_printf(&words, "%u", f->n_processes);
     if (f->n_threads)

@@ -8,7 +8,9 @@
 #include "base/mem.h"
 #include "outputs/page/page_maker.h"
 
-enum { LANES_MAX = 8 /* of readings */ };
+/* Readings above the time: where stacks have lanes of their own, memory alone; the view
+ * of readings has the others. */
+enum { LANES_MAX = 8, LANES_BESIDE_STACKS = 1 };
 
 static const char *first_upper(struct sd_arena *a, const char *text)
 {
@@ -98,10 +100,10 @@ static int add_all_readings(struct sd_page_maker *m)
 {
     const struct sd_profile *p = m->profile;
     bool has_cpu = m->n_lanes > 0;
-    size_t n = 0;
+    size_t n = 0, most = has_cpu ? LANES_BESIDE_STACKS : LANES_MAX;
     int rc = add_readings(m, "rss", &n);
 
-    for (size_t i = 0; i < p->n_metrics && n < LANES_MAX && rc == 0; i++) {
+    for (size_t i = 0; i < p->n_metrics && n < most && rc == 0; i++) {
         const char *name = p->metrics[i].name;
         bool is_known = strcmp(name, "rss") == 0 || strcmp(name, "vms") == 0 ||
                         strcmp(name, "peak_rss") == 0 ||

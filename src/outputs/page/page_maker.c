@@ -190,7 +190,7 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
     for (enum sd_evidence e = 0; e < SD_EVIDENCES && rc == 0; e++)
         if (sd_evidence_has_stacks(e) && sd_profile_has(p, e))
             rc = add_evidence(m, e, files, n_files);
-    if (rc == 0 && m->request->opens)
+    if (rc == 0)
         rc = sd_page_open_with(m);
     if (rc == 0)
         rc = sd_page_head_of(m);

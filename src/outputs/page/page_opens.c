@@ -75,7 +75,20 @@ static int put_track(struct sd_page_maker *m, struct sd_buf *to, const char *who
 
 /* --- What */
 
-static void put_choices(struct sd_buf *to, const struct sd_view_request *r)
+/* A page that begins with empty tables would look as if nothing had been recorded. */
+static bool waits_alone(const struct sd_page_maker *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_stacks; i++)
+        for (size_t k = 0; k < m->stacks[i].n_places; k++, n++)
+            if (!m->stacks[i].places[k].is_idle)
+                return false;
+    return n > 0;
+}
+
+static void put_choices(const struct sd_page_maker *m, struct sd_buf *to,
+                        const struct sd_view_request *r)
 {
     static const char *const by[] = { [SD_CALLS_BY_FUNCTION] = NULL,
                                       [SD_CALLS_BY_LINE] = "line",
@@ -83,7 +96,7 @@ static void put_choices(struct sd_buf *to, const struct sd_view_request *r)
 
     put_part(to, "metric", r->stacks.choice.metric);
     put_part(to, "by", by[r->stacks.by]);
-    put_part(to, "idle", r->stacks.choice.has_idle ? "1" : NULL);
+    put_part(to, "idle", r->stacks.choice.has_idle || waits_alone(m) ? "1" : NULL);
     put_part(to, "gilOnly", r->stacks.choice.is_gil_only ? "1" : NULL);
     put_part(to, "mine", r->stacks.choice.is_mine ? "1" : NULL);
 }
@@ -101,7 +114,8 @@ static int put_view(struct sd_page_maker *m, struct sd_buf *to,
 
 int sd_page_open_with(struct sd_page_maker *m)
 {
-    const struct sd_view_request *r = m->request->opens;
+    static const struct sd_view_request usual;
+    const struct sd_view_request *r = m->request->opens ? m->request->opens : &usual;
     const struct sd_filter *f = &r->selection;
     struct sd_buf to = { 0 };
     int rc = put_view(m, &to, r);
@@ -114,7 +128,7 @@ int sd_page_open_with(struct sd_page_maker *m)
     if (rc == 0)
         rc = put_track(m, &to, f->track);
     put_part(&to, "search", r->search);
-    put_choices(&to, r);
+    put_choices(m, &to, r);
     if (rc == 0 && to.n > 0) {
         m->page.opens =
             to.bad ? NULL : sd_arena_string(&m->arena, sd_buf_string(&to), to.n);

@@ -133,6 +133,8 @@ static int add_of_stacks(struct sd_page_maker *m, const struct sd_view_about *a,
     v.make = sd_page_derives(a, e, has_time);
     v.follows = v.make ? sd_page_follows_of(a, e, has_time) : SD_PAGE_FOLLOWS_NOTHING;
     v.has_stacks = v.make != NULL;
+    if (v.make && !sd_page_can_derive(v.make, &m->stacks[stacks]))
+        return 0;
     needs_data = !v.make || a->shape == SD_SHAPE_GRAPH;
     rc = needs_data ? add_data(m, a, &r, &v) : 1;
     if (rc <= 0)

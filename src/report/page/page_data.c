@@ -15,10 +15,28 @@ struct page_writer {
     struct sd_arena arena;         /* of pruned blocks, and of the sections */
     struct sd_intern sections;     /* paths of all blocks */
     struct sd_view_stacks *stacks; /* those that are written */
+    double least;                  /* part of the whole; less is in "(pruned)" */
     size_t n_rows;                 /* of a table, at most */
 };
 
 /* --- Head */
+
+/* What is not told apart is told. */
+static void put_pruned_note(struct page_writer *w)
+{
+    struct sd_buf note = { 0 };
+
+    if (w->least <= 0 || w->page->n_stacks == 0)
+        return;
+    sd_buf_printf(
+        &note,
+        "Stacks with less than %.2g %% of the whole are shown as (pruned), so "
+        "that this page stays small; sonde report has all of them.",
+        100 * w->least);
+    w->payload.bad |= note.bad;
+    sd_json_string(&w->payload.j, sd_buf_string(&note));
+    sd_buf_release(&note);
+}
 
 static void put_head(struct page_writer *w)
 {
@@ -39,6 +57,7 @@ static void put_head(struct page_writer *w)
     sd_json_key_array(j, "notes");
     for (size_t i = 0; i < page->n_notes; i++)
         sd_json_string(j, page->notes[i]);
+    put_pruned_note(w);
     sd_json_end(j);
     sd_json_end(j);
 }
@@ -335,7 +354,7 @@ static int put_all(struct page_writer *w, struct sd_buf *to)
 
 int sd_page_data(const struct sd_page *page, double least, struct sd_buf *to)
 {
-    struct page_writer w = { .page = page, .n_rows = rows_at(least) };
+    struct page_writer w = { .page = page, .least = least, .n_rows = rows_at(least) };
     int rc;
 
     w.sections.arena = &w.arena;

@@ -4,7 +4,7 @@
 // Boxes are painted (flamecanvas.ts), so there are no elements to take the focus: the graph takes it, and the current box is
 // an element on top of its picture that names it and carries the outline (`aria-activedescendant`).
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { takesLetters, useOffer, usePalette, useSize } from '../drawing';
+import { takesLetters, useMatchStep, useOffer, usePalette, useSize } from '../drawing';
 import { FlameBar, FlameLegend } from './flamebar';
 import { boxAtPoint, paint, ROW, spotOf, svgOfFlame, type Scene } from './flamecanvas';
 import { countsOf, type Counts } from './flamecounts';
@@ -13,7 +13,7 @@ import { detailOf, FlameNames, sentenceOf } from './flamenames';
 import { nodesOf, type Nodes } from './flamenodes';
 import { timeBoxes } from './flametime';
 import { boxOfKey, levelOfBox, nextMatch, placeAmongSiblings, shownRows, stepFrom, type Step } from './flamewalk';
-import { matcher, searchText } from '../search';
+import { matcher, matchingFunctions } from '../search';
 import { openSource } from '../source/source';
 import { act, state, useStore } from '../store';
 import { followed, sumsOf, type Sums } from '../sums';
@@ -48,10 +48,8 @@ function useMatches(names: FlameNames): Uint8Array | null {
     const isMatch = matcher(search);
     if (!isMatch) return null;
     const found = new Uint8Array(names.subjects.threads + names.block.threads.length);
-    for (let subject = 0; subject < names.subjects.whole; subject++) {
-      const n = names.of(subject);
-      if (isMatch(searchText(n.raw, n.file, n.line))) found[subject] = 1;
-    }
+    found.set(matchingFunctions(names.block, isMatch));
+    for (let subject = names.subjects.imports; subject < names.subjects.whole; subject++) if (isMatch(names.of(subject).raw)) found[subject] = 1;
     return found;
   }, [names, search]);
 }
@@ -124,7 +122,10 @@ function FlameTree({ scene: drawn, sums, counts, title }: GraphProps) {
   useEffect(() => {
     if (hasFocus.current) tell(current);
   }, [boxes, zoomed, sums]);
-  useMatchSteps(scene, current, go);
+  useMatchStep((by) => {
+    const found = scene.matches ? nextMatch(boxes, zoomed, scene.matches, current, by) : -1;
+    if (found >= 0) go(found);
+  });
   useLetters(boxes, names, () => (hovered.current >= 0 ? hovered.current : current));
   useOffer(() => svgOfFlame({ ...scene, width: Math.max(width, 900) }, title));
 
@@ -175,18 +176,6 @@ function showRow(window: HTMLElement, row: number, height: number): void {
   const top = row * ROW;
   if (top < window.scrollTop) window.scrollTop = Math.max(0, top - 2 * ROW);
   else if (top + ROW > window.scrollTop + height) window.scrollTop = top + 3 * ROW - height;
-}
-
-// `n` and `N` count the store's `match` up and down; here it is a step from the current box.
-function useMatchSteps({ boxes, zoomed, matches }: Omit<Scene, 'width'>, current: number, go: (b: number) => void): void {
-  const match = useStore((s) => s.match), last = useRef(match);
-  useEffect(() => {
-    const by = match - last.current, step = by > 0 ? 1 : -1;
-    last.current = match;
-    if (!matches || Math.abs(by) !== 1) return; // another search begins again, which is no step
-    const found = nextMatch(boxes, zoomed, matches, current, step);
-    if (found >= 0) go(found);
-  }, [match]);
 }
 
 export function Flame({ view }: { view: View }) {

@@ -4,7 +4,7 @@ import { IDLE_KIND, shadeOf, THREAD_KIND, WHOLE_KIND } from '../colors';
 import type { Counts } from './flamecounts';
 import type { Boxes } from './flamelayout';
 import { subjectsOf, type Subjects } from './flamenodes';
-import { OWN, type Stacks } from '../types';
+import { LIBRARY, type Stacks } from '../types';
 import type { Detail } from '../store';
 import type { Sums } from '../sums';
 import { amount, count, percent, shown } from '../text';
@@ -32,7 +32,7 @@ export class FlameNames {
   private look(subject: number): Named {
     const { imports, whole, idle, threads } = this.subjects;
     if (subject < imports) return this.functionNamed(subject);
-    if (subject < whole) return plain(this.block.strings[this.block.imports[subject - imports]!]!, OWN);
+    if (subject < whole) return plain(this.block.strings[this.block.imports[subject - imports]!]!, LIBRARY);
     if (subject === whole) return plain('all', WHOLE_KIND);
     if (subject === idle) return plain('[idle]', IDLE_KIND);
     const thread = this.block.threads[subject - threads]!;

@@ -6,7 +6,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { graphOf } from '../callgraph';
 import type { Palette } from '../colors';
-import { usePalette, useSize, useSvgOffer } from '../drawing';
+import { nextIn, useMatchStep, usePalette, useSize, useSvgOffer } from '../drawing';
 import { lineThrough, loopBeside, type Line } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
 import { matcher, searchText } from '../search';
@@ -190,7 +190,10 @@ function GraphWindow({ view, g }: { view: View; g: GraphData }) {
     tell(n);
     move.reveal(n.x - n.w / 2, n.y - n.h / 2, n.w, n.h);
   };
-  useGraphMatches(matches, current, go);
+  useMatchStep((by) => {
+    const at = nextIn(g.nodes.length, current, by, (i) => matches[i]!);
+    if (at >= 0) go(at);
+  });
   useEffect(() => {
     if (hasFocus.current) tell(g.nodes[current]);
   }, [g]);
@@ -237,18 +240,4 @@ function nearOf(g: GraphData, at: number): Set<number> {
     if (e.to === at) near.add(e.from);
   }
   return near;
-}
-
-// `n` and `N`: the next box that matches.
-function useGraphMatches(matches: readonly boolean[], current: number, go: (at: number) => void): void {
-  const match = useStore((s) => s.match), last = useRef(match);
-  useEffect(() => {
-    const by = match - last.current, n = matches.length;
-    last.current = match;
-    if (Math.abs(by) !== 1) return;
-    for (let k = 1; k <= n; k++) {
-      const at = (((current + by * k) % n) + n) % n;
-      if (matches[at]) return go(at);
-    }
-  }, [match]);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // map: parts of something and what flows between them, as boxes and lines.  A box is the warmer, the larger its share.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Palette } from '../colors';
-import { usePalette, useSize, useSvgOffer } from '../drawing';
+import { nextIn, useMatchStep, usePalette, useSize, useSvgOffer } from '../drawing';
 import { lineThrough, loopBeside } from './graphpaths';
 import { movesWindow, usePanZoom } from './panzoom';
 import { matcher } from '../search';
@@ -80,7 +80,10 @@ export function LayerMap({ view }: { view: View }) {
     tell(b, m.quantity);
     move.reveal(b.x - b.w / 2, b.y - b.h / 2, b.w, b.h);
   };
-  useMapMatches(m, isMatch, current, go);
+  useMatchStep((by) => {
+    const at = nextIn(m.boxes.length, current, by, (i) => isMatch !== null && isMatch(m.boxes[i]!.name));
+    if (at >= 0) go(at);
+  });
   const key = (e: KeyboardEvent) => {
     if (movesWindow(e, move)) return e.preventDefault();
     const next = e.ctrlKey || e.metaKey || e.altKey || e.shiftKey ? -1 : stepInMap(m, current, e.key);
@@ -111,17 +114,4 @@ export function LayerMap({ view }: { view: View }) {
       </div>
     </div>
   );
-}
-
-function useMapMatches(m: MapData, isMatch: ((name: string) => boolean) | null, current: number, go: (at: number) => void): void {
-  const match = useStore((s) => s.match), last = useRef(match);
-  useEffect(() => {
-    const by = match - last.current, n = m.boxes.length;
-    last.current = match;
-    if (!isMatch || Math.abs(by) !== 1) return;
-    for (let k = 1; k <= n; k++) {
-      const at = (((current + by * k) % n) + n) % n;
-      if (isMatch(m.boxes[at]!.name)) return go(at);
-    }
-  }, [match]);
 }

@@ -4,9 +4,9 @@
 // It opens at the hottest line of the hottest file.  Only the rows that are seen are elements, so that files of 100,000 lines
 // scroll.  Beside the lines stands a map of the whole file, in which the hot ones are marked.  Another view opens a place
 // with `openSource`.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Palette } from '../colors';
-import { usePalette, useSize } from '../drawing';
+import { nextIn, useMatchStep, usePalette, useSize } from '../drawing';
 import { sourceOf } from '../rows';
 import { matcher } from '../search';
 import { hottestFile, linesOfFile, type FileLines } from './sourcelines';
@@ -204,23 +204,16 @@ function Listing({ lines, name, place }: ListingProps) {
   );
 }
 
-// `n` and `N`: the next line that matches, from the one on top on.
+// `n` and `N`: the next line that matches, at first from the one on top on.
 function useMatchJumps(lines: FileLines, isMatch: ((text: string) => boolean) | null, top: number, scrollTo: (i: number) => void): void {
-  const match = useStore((s) => s.match), last = useRef(match), at = useRef(-1);
-  useEffect(() => {
-    const by = match - last.current;
-    last.current = match;
-    if (!isMatch || !lines.texts) return;
-    if (by === 0) at.current = -1;
-    if (Math.abs(by) !== 1) return;
-    const from = at.current >= 0 ? at.current : top - by;
-    for (let k = 1; k <= lines.n; k++) {
-      const i = (((from + by * k) % lines.n) + lines.n) % lines.n;
-      if (!isMatch(lines.texts[i]!)) continue;
-      at.current = i;
-      return scrollTo(i);
-    }
-  }, [match, isMatch]);
+  const at = useRef({ of: isMatch, line: -1 });
+  useMatchStep((by) => {
+    if (at.current.of !== isMatch) at.current = { of: isMatch, line: -1 };
+    const { texts, n } = lines, found = isMatch && texts ? nextIn(n, at.current.line >= 0 ? at.current.line : top - by, by, (i) => isMatch(texts[i]!)) : -1;
+    if (found < 0) return;
+    at.current.line = found;
+    scrollTo(found);
+  });
 }
 
 export function Source({ view }: { view: View }) {

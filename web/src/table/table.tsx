@@ -7,7 +7,7 @@ import { say } from '../message';
 import { tableOf } from '../rows';
 import { copy, csv } from '../save';
 import { matcher } from '../search';
-import { act, state, useStore } from '../store';
+import { act, useStore } from '../store';
 import { detailOf, Headings, layoutOf, Row, type Layout } from './tablecells';
 import { HEAD, ROW, scrollTo, visibleRows, type VisibleRows } from './visiblerows';
 import { matching, rowsOfTable, sortedRows, treeKeys, type Rows, type Sort } from './tablerows';
@@ -132,10 +132,10 @@ function useActive(model: Model, layout: Layout, box: { current: HTMLElement | n
   };
   const match = useStore((s) => s.match);
   useEffect(() => {
-    if (match < 0 && state().selection.search === '') return;
-    const { found, rows } = model, hits: number[] = [];
-    if (found) rows.rows.forEach((row, at) => found[row] === 1 && hits.push(at));
-    if (hits.length > 0 && match !== -1) go(hits[((match % hits.length) + hits.length) % hits.length]!);
+    const { found, rows } = model, hits: number[] = [], at = match < 0 ? match + 1 : match; // -1: before the first
+    if (match === -1 || !found) return;
+    rows.rows.forEach((row, place) => found[row] === 1 && hits.push(place));
+    if (hits.length > 0) go(hits[((at % hits.length) + hits.length) % hits.length]!);
   }, [match]);
   return [Math.min(active, n - 1), go];
 }

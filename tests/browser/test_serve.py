@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""`sonde view --serve`: who is let in, what queries answer, a capture that grows, and how it ends.
+
+All but the last test speak HTTP themselves; that one looks at a growing capture in a real browser.
+"""
+import base64
+import cProfile
+import gzip
+import http.client
+import json
+import os
+import signal
+import struct
+import subprocess
+import threading
+
+from browser import browse, helpers, need_browser
+import made  # found by browser
+
+MS = 10 ** 6
+
+
+def capture(folder, name="x.sonde"):
+    """Samples of f and g, 30 and 10, in four seconds; section train is open from 1 s to 3 s; a second thread has 10 in g."""
+    c = made.Capture()
+    process = c.track(made.PROCESS, 7, "python")
+    main, other = c.track(made.THREAD, 7, "MainThread", process), c.track(made.THREAD, 8, "worker", process)
+    module, f, g = c.function("<module>", "/x/app.py", 1), c.function("f", "/x/app.py", 10), c.function("g", "/x/app.py", 20)
+    for i in range(40):
+        c.sample(main, c.stack((module, 3), (f if i < 30 else g, 11)), (100 * i + 50) * MS, 1, made.GIL, cpu=9 * MS)
+    for i in range(10):
+        c.sample(other, c.stack((module, 5), (g, 21)), (400 * i + 75) * MS, 1, cpu=5 * MS)
+    c.span(main, c.section("train"), 1000 * MS, 3000 * MS)
+    return c.save(os.path.join(folder, name))
+
+
+class Server:
+    """The program, its port and its token, from the first line that it prints."""
+
+    def __init__(self, *files, **how):
+        command = [helpers.SONDE, "view", "--serve", "--no-open"] + list(how.get("words", ())) + list(files)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=helpers.clean_env())
+        self.address = self.process.stdout.readline().decode().strip()
+        place, _, self.token = self.address.partition("/#")
+        self.port = int(place.rpartition(":")[2] or 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def ask(self, method, path, body=None, **headers):
+        """(status, headers, body); the token is sent unless `token` says otherwise."""
+        token = headers.pop("token", self.token)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token:
+            sent["X-Sonde-Token"] = token
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        link.request(method, path, body=body, headers=sent)
+        answer = link.getresponse()
+        result = answer.status, dict((k.lower(), v) for k, v in answer.getheaders()), answer.read()
+        link.close()
+        return result
+
+    def state(self):
+        return json.loads(self.ask("POST", "/state")[2])
+
+    def wait_until_read(self):
+        helpers.wait_for(lambda: self.state()["number"] > 0, "the first reading")
+
+    def query(self, **query):
+        status, _, body = self.ask("POST", "/query", json.dumps(query))
+        helpers.equal(status, 200, "status of a query: %r" % body[:200])
+        return json.loads(body)
+
+    def payload(self):
+        status, _, body = self.ask("POST", "/data")
+        helpers.equal(status, 200, "status of /data")
+        raw = gzip.decompress(body)
+        return json.loads(raw[4:4 + struct.unpack("<I", raw[:4])[0]].decode())
+
+    def end(self, how):
+        self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out.decode(), err.decode()
+
+
+def test_the_first_line_is_an_address_with_a_token(folder):
+    with Server(capture(folder)) as server:
+        helpers.equal((server.address.startswith("http://127.0.0.1:"), len(server.token)), (True, 32), server.address)
+        with Server(capture(folder, "y.sonde")) as other:
+            assert other.token != server.token and other.port != server.port
+
+
+def test_the_page_comes_without_data_and_with_a_policy(folder):
+    with Server(capture(folder)) as server:
+        status, headers, body = server.ask("GET", "/", token=None)
+        page = body.decode()
+        helpers.equal((status, 'id="data"' in page, "app.py" in page, "<!--sonde:" in page), (200, False, False, False), "the page")
+        policy = headers["content-security-policy"]
+        for part in ("default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'", "script-src 'sha256-"):
+            helpers.contains(policy, part, "policy")
+        helpers.equal((headers["cache-control"], headers["referrer-policy"]), ("no-store", "no-referrer"), "headers")
+
+
+def test_strangers_are_refused(folder):
+    with Server(capture(folder)) as server:
+        ours = "127.0.0.1:%d" % server.port
+        refused = [("GET", "/", dict(token=None, Host="evil.example")), ("GET", "/", dict(token=None, Host="evil.example:%d" % server.port)),
+                   ("GET", "/", dict(token=None, Origin="http://evil.example")), ("POST", "/data", dict(token=None)),
+                   ("POST", "/data", dict(token="0" * 32)), ("POST", "/data", dict(token=server.token[:-1])),
+                   ("POST", "/query", dict(Origin="https://" + ours)), ("POST", "/query", dict(Origin="null")),
+                   ("POST", "/state", dict(Host="localhost")), ("GET", "/data", dict(token=None)), ("GET", "/x.sonde", dict(token=None)),
+                   ("GET", "/?token=" + server.token, dict(token=None, Host="evil.example"))]
+        for method, path, headers in refused:
+            status, _, body = server.ask(method, path, **headers)
+            helpers.equal((status, b"app.py" in body), (403, False), "%s %s %s" % (method, path, headers))
+        helpers.equal(server.ask("POST", "/data", Host=ours, Origin="http://" + ours)[0], 200, "status of our own page")
+        for path in ("/x.sonde", "/etc/passwd", "/../x.sonde", "//etc/passwd"):
+            helpers.equal(server.ask("POST", path)[0], 404, "status of %s" % path)
+
+
+def test_data_is_that_of_the_page_in_a_file(folder):
+    path = capture(folder)
+    with Server(path) as server:
+        server.wait_until_read()
+        payload = server.payload()
+    helpers.equal([v["name"] for v in payload["views"]][:1], ["functions"], "first view")
+    helpers.equal((payload["title"], payload["sections"]), ("x.sonde", ["train"]), "title and sections")
+    helpers.equal(helpers.sonde("report", path, "-o", os.path.join(folder, "x.html")).status, 0, "status of report")
+    with open(os.path.join(folder, "x.html"), encoding="utf-8") as f:
+        page = f.read()
+    packed = page.split('id="data">', 1)[1].split("<", 1)[0]
+    raw = gzip.decompress(base64.b64decode(packed))
+    helpers.equal(json.loads(raw[4:4 + struct.unpack("<I", raw[:4])[0]].decode()), payload, "payload")
+
+
+# What is asked, and the same in words of report.
+QUESTIONS = [
+    ({}, []),
+    ({"from_ns": 1000 * MS, "to_ns": 2000 * MS - 1}, ["--from", "1s", "--to", "1999999999ns"]),
+    ({"section": "train"}, ["--section", "train"]),
+    ({"track": "7/8"}, ["--track", "7/8"]),
+    ({"track": "7"}, ["--track", "7"]),
+    ({"from_ns": 2000 * MS, "section": "train", "gil": True, "by": "line"}, ["--from", "2s", "--section", "train", "--gil", "--by", "line"]),
+    ({"metric": "cpu", "mine": True, "idle": True, "by": "module"}, ["--metric", "cpu", "--mine", "--idle", "--by", "module"]),
+    ({"from_ns": 1234567, "to_ns": 777 * MS}, ["--from", "1234567ns", "--to", "777ms"]),  # no ends of slices: read again
+]
+
+
+def test_queries_answer_as_report_does(folder):
+    path = capture(folder)
+    with Server(path) as server:
+        server.wait_until_read()
+        for views in ("functions", "functions,sections", "callers", "lines,threads"):
+            for query, words in QUESTIONS:
+                told = helpers.sonde("report", path, "--json", "--table", views, *words)
+                helpers.equal(told.status, 0, "status of report %s: %s" % (words, told.err))
+                wanted, got = json.loads(told.out), server.query(views=views, **query)
+                for name in views.split(","):
+                    helpers.equal(got.get(name), wanted.get(name), "%s of %s" % (name, query))
+        helpers.equal(server.query(views="functions"), json.loads(helpers.sonde("report", path, "--json", "--table", "functions").out),
+                      "all of it after the parts")
+
+
+def test_a_bad_query_is_one_sentence(folder):
+    with Server(capture(folder)) as server:
+        server.wait_until_read()
+        for query, words in (("", "a query is a JSON object"), ('{"views": "nothing"}', "nothing"), ('{"file": "x"}', 'no "file"'),
+                             ('{"views": "functions", "section": "nosuch"}', "nosuch"), ('{"views": "functions", "track": "99"}', "99"),
+                             ('{"views": "functions", "by": "color"}', '"by"')):
+            status, _, body = server.ask("POST", "/query", query)
+            helpers.equal(status, 400, "status of %r" % query)
+            helpers.contains(body.decode(), words, "answer to %r" % query)
+        helpers.equal(len(server.query(views="functions")["functions"]), 3, "functions after bad queries")
+
+
+def test_it_ends_in_order(folder):
+    for how in (signal.SIGINT, signal.SIGTERM):
+        with Server(capture(folder, "%d.sonde" % how)) as server:
+            server.wait_until_read()
+            status, out, err = server.end(how)
+            helpers.equal((status, out), (0, ""), "status and further output after %s: %s" % (how.name, err))
+
+
+def test_what_cannot_be_served_is_refused(folder):
+    helpers.write(folder, "empty.sonde", "")
+    cProfile.runctx("sum(range(9))", {}, {}, os.path.join(folder, "old.pstats"))
+    taken = Server(capture(folder))
+    with taken:
+        for words, status, sentence in (
+                (["--serve", "--port", str(taken.port), "x.sonde"], 1, "port %d of 127.0.0.1 is in use" % taken.port),
+                (["--port", "8000", "x.sonde"], 2, "--port needs --serve"), (["--serve", "--port", "70000", "x.sonde"], 2, "--port must be"),
+                (["--serve"], 2, "view needs a file"), (["--serve", "none.sonde"], 1, "none.sonde"),
+                (["--serve", "empty.sonde"], 1, "empty.sonde"), (["--serve", "old.pstats"], 2, "open old.pstats without it")):
+            done = helpers.sonde("view", "--no-open", *words, cwd=folder)
+            helpers.equal((done.status, done.out), (status, ""), "%s: %s" % (words, done.err))
+            helpers.contains(done.err, sentence, "%s" % words)
+
+
+LONG = """
+import os, time
+def work(n):
+    t = 0
+    for i in range(n):
+        t += i
+    return t
+while not os.path.exists("go"):
+    work(20000)
+"""
+
+
+def test_a_capture_that_is_being_written_grows_on_the_page(folder):
+    need_browser()
+    helpers.write(folder, "long.py", LONG)
+    program = subprocess.Popen([helpers.SONDE, "run", "-q", "-o", "x.sonde", "--python", helpers.PYTHON, "long.py"], cwd=folder,
+                               env=helpers.clean_env())
+    path = os.path.join(folder, "x.sonde")
+    stop = threading.Timer(60, program.kill)
+    stop.start()
+    try:
+        helpers.wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 64, "the capture")
+        with Server(path) as server:
+            seen = browse("serve.js", server.address)
+            helpers.equal(seen["complaints"], [], "complaints")
+            here = server.address.split("#")[0]
+            helpers.equal({r.split("#")[0] for r in seen["requests"]}, {here, here + "data", here + "state"}, "requests")
+            assert seen["samples"][1] > seen["samples"][0] > 0, seen["samples"]
+            helpers.equal((seen["view"], seen["search"]), ("Lines", "work"), "what was chosen before it grew")
+    finally:
+        helpers.write(folder, "go", "")
+        program.wait(60)
+        stop.cancel()
+    helpers.equal(program.returncode, 0, "status of the program")
+
+
+helpers.run_tests(globals())
