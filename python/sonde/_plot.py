@@ -40,10 +40,8 @@ def _plain(result):
 def bundle(result, page):
     """What _repr_mimebundle_ of a result returns; `page` makes its page, or returns None where there is nothing to show."""
     shown = {"text/plain": _plain(result)}
-    if _is_terminal():
-        return shown
     try:
-        made = page()
+        made = None if _is_terminal() else page()
     except Exception:  # without the program, memory or a disk, the plain text is what there is
         made = None
     if made is not None and len(made.text) < SHOWN_BYTES:
