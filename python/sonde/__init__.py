@@ -10,6 +10,7 @@
         ...
     profiler["loading-data"].time.duration
     profiler.df()                       # with pandas; profiler.rows() always
+    profiler                            # as the value of a notebook's cell: a page with all of them
 
 Sections are measured in this process and kept in memory.  Under `sonde run program.py`, after
 sonde.start("x.sonde"), or with SONDE_OUT=x.sonde in the environment, they also go into a capture,

@@ -30,12 +30,19 @@ class Page:
         return "page of {0}".format(self.title)
 
 
+def _plain(result):
+    try:
+        return repr(result)
+    except Exception:  # of a subclass
+        return object.__repr__(result)
+
+
 def bundle(result, page):
     """What _repr_mimebundle_ of a result returns; `page` makes its page, or returns None where there is nothing to show."""
-    shown = {"text/plain": repr(result)}
+    shown = {"text/plain": _plain(result)}
     try:
-        made = page()
-    except (RuntimeError, OSError, ValueError):  # without the program, the plain text is what there is
+        made = None if _is_terminal() else page()
+    except Exception:  # without the program, memory or a disk, the plain text is what there is
         made = None
     if made is not None and len(made.text) < SHOWN_BYTES:
         shown["text/html"] = made._repr_html_()
@@ -49,6 +56,18 @@ def _program():
         if _is_program(path):
             return path
     raise RuntimeError("the program `sonde`, which makes pages, is neither in this package nor on PATH; install sonde again, or run `make`")
+
+
+def _page_of_capture(make):
+    """The page of the capture that make() returns when it is told what ran; None where it returns none."""
+    title = _command().encode("utf-8", "replace").decode("utf-8")
+    made = make(title)
+    if made is None:
+        return None
+    with tempfile.TemporaryFile(prefix="sonde-plot-") as capture:  # without a name, so a death leaves nothing
+        capture.write(made)
+        capture.flush()
+        return Page(title, _html_of(capture))
 
 
 def _html_of(file):
@@ -70,11 +89,19 @@ def page_of_calls(profile):
     """The page of a Profile; None of one that has nothing."""
     if not profile.getstats():
         return None
-    title = _command().encode("utf-8", "replace").decode("utf-8")
-    with tempfile.TemporaryFile(prefix="sonde-plot-") as capture:  # without a name, so a death leaves nothing
-        capture.write(profile._capture(title))
-        capture.flush()
-        return Page(title, _html_of(capture))
+    return _page_of_capture(profile._capture)
+
+
+def page_of_sections(profiler):
+    """The page of a Profiler; None of one that has nothing."""
+    from ._sonde import Profiler
+
+    return _page_of_capture(lambda title: Profiler._capture_sections(profiler, title))  # not what a subclass makes of it
+
+
+def bundle_of_sections(profiler):
+    """_repr_mimebundle_ of a Profiler, for the extension."""
+    return bundle(profiler, lambda: page_of_sections(profiler))
 
 
 def page_of_lines(profiler):
@@ -94,12 +121,18 @@ def page_of_model(model, name, count):
     return Page(name, draw(model, ["--count", count, "--format", "html", "-o", "-"]).decode("utf-8"))
 
 
+def _shell():
+    """IPython's, where there is one."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
+def _is_terminal():
+    return type(_shell()).__name__ == "TerminalInteractiveShell"
+
+
 def _shows_pages():
     """Are we in a notebook, or in what else shows HTML?"""
-    if "IPython" not in sys.modules:
-        return False
-    shell = sys.modules["IPython"].get_ipython()
-    return shell is not None and type(shell).__name__ != "TerminalInteractiveShell"
+    return _shell() is not None and not _is_terminal()
 
 
 def _check(path, force):

@@ -81,6 +81,17 @@ def test_in_a_notebook_it_is_shown_below_the_cell(folder):
     assert "work" in data_of(unescaped(cell))["strings"]
 
 
+def test_on_a_terminal_a_result_is_plain_text(folder):
+    """IPython asks for all that a result can show, and prints the text."""
+    done = ran(folder, "import types\n"
+               "class TerminalInteractiveShell: pass\n"
+               "sys.modules['IPython'] = ipython = types.ModuleType('IPython')\n"
+               "print(sorted(p._repr_mimebundle_()))\n"  # a module of that name which is no IPython
+               "ipython.get_ipython = TerminalInteractiveShell\n"
+               "print(sorted(p._repr_mimebundle_()))\n")
+    equal((done.status, done.out, done.err), (0, "['text/plain']\n" * 2, ""), "kinds")
+
+
 def is_frame(cell):
     """One frame, which can read nothing of the notebook, and nothing of the page outside of it."""
     assert re.match(r'<iframe title="[^"<>]*" sandbox="allow-scripts allow-downloads" srcdoc="[^"]*" style="[^"<>]*"></iframe>$', cell), cell[:300]
@@ -119,6 +130,142 @@ def test_results_show_their_page_as_the_value_of_a_cell(folder):
         is_frame(cell)
         assert "work" in unescaped(unescaped(cell)), name
     equal(sorted(os.listdir(folder)), ["lines.html", "p.html", "program.py"], "files left")
+
+
+SECTIONS = """
+import json, pickle, sonde, threading
+p = sonde.Profiler(measure=["time", "memory", "peak", "io", "network"])
+print(sorted(p._repr_mimebundle_()))
+with p("outer"):
+    for i in range(3):
+        with p("inner"): kept = bytearray(100000 * i)
+    with p(""): pass
+with p("a:b"): pass
+with p("lone \\ud800"): pass
+with p("cpu", time_kind="cpu"): sum(range(100000))
+with p("process", time_kind="process"): sum(range(100000))
+thread = threading.Thread(target=lambda: p("in a thread").__enter__().__exit__(None, None, None))
+thread.start(); thread.join()
+try:
+    with p("raises"): 1 / 0
+except ZeroDivisionError: pass
+with open("x.sonde", "wb") as f: f.write(p._capture_sections("program.py"))
+with open("pickled.sonde", "wb") as f: f.write(pickle.loads(pickle.dumps(p))._capture_sections("program.py"))
+with p("open"):
+    shown = p._repr_mimebundle_(include=None, exclude=None)
+    assert shown["text/plain"] == repr(p), shown["text/plain"]
+    with open("open.sonde", "wb") as f: f.write(p._capture_sections("program.py"))
+with open("p.html", "w") as f: f.write(shown["text/html"])
+with open("rows.json", "w") as f: json.dump(p.rows()[:-1], f)
+class Odd(sonde.Profiler):
+    def __repr__(self): raise KeyError("odd")
+    def __len__(self): raise KeyError("odd")
+    def _capture_sections(self, command): raise KeyError("odd")
+odd = Odd()
+with odd("s"): pass
+shown = odd._repr_mimebundle_()
+print(sorted(shown), "Odd object" in shown["text/plain"])
+import sonde._plot
+sonde._plot.SHOWN_BYTES = 100
+print(sorted(p._repr_mimebundle_()))
+sonde._plot._program = lambda: "/nowhere/sonde"
+print(sorted(p._repr_mimebundle_()))
+"""
+# Of rows(), behind the name, and what the table of sections makes of them.
+START_VMS, END_VMS, START_RSS, END_RSS, DURATION, KIND, PEAK, READ, WRITTEN, RECEIVED, SENT = 1, 2, 4, 5, 10, 11, 13, 14, 15, 16, 17
+
+
+def sections_of(path):
+    import json
+    done = run([helpers.SONDE, "report", path, "--json"])
+    equal((done.status, done.err), (0, ""), "report of " + path)
+    return {row["section"]: row for row in json.loads(done.out)["sections"]}
+
+
+def told(rows):
+    """The rows of one section as its row in a report; its clock is the wall's."""
+    lasted = [round(row[DURATION] * 1e9) for row in rows]
+    sums = {name: sum(row[at] for row in rows) for name, at in (("read", READ), ("written", WRITTEN), ("received", RECEIVED), ("sent", SENT))}
+    return dict(sums, count=len(rows), wall=sum(lasted), min=min(lasted), max=max(lasted), peak_rss=max(row[PEAK] for row in rows),
+                rss_change=sum(row[END_RSS] - row[START_RSS] for row in rows), vms_change=sum(row[END_VMS] - row[START_VMS] for row in rows))
+
+
+def test_a_profiler_shows_a_page_whose_sections_are_its_rows(folder):
+    import json
+    done = run([sys.executable, write(folder, "program.py", SECTIONS)], cwd=folder, env=helpers.clean_env(TMPDIR=folder))
+    equal((done.status, done.err), (0, ""), "status")
+    equal(done.out.splitlines(), ["['text/plain']", "['text/html', 'text/plain'] True"] + ["['text/plain']"] * 2, "kinds")
+    with open(os.path.join(folder, "p.html")) as f:
+        cell = f.read()
+    is_frame(cell)
+    assert {"outer", "in a thread", "open"} <= set(data_of(unescaped(cell))["strings"])
+    with open(os.path.join(folder, "rows.json")) as f:
+        rows = json.load(f)
+    names = sorted({row[0] for row in rows}, key=repr)
+    info = run([helpers.SONDE, "info", os.path.join(folder, "x.sonde")])
+    assert re.search(r"^whole +yes$", info.out, re.M), info.out
+    drawn = sections_of(os.path.join(folder, "x.sonde"))
+    equal(len(drawn), len(names), "sections")
+    for name in names:
+        mine = [row for row in rows if row[0] == name]
+        found, = [row for section, row in drawn.items() if section == name or section[:5] == name[:5] == "lone "]  # JSON has no such character
+        if mine[0][KIND] == "wall":
+            equal({key: found[key] for key in told(mine)}, told(mine), name)
+        else:
+            equal(found["cpu" if name == "cpu" else "process_cpu"], round(mine[0][DURATION] * 1e9), name)
+        equal((found["raised"], found["unfinished"]), (int(name == "raises"), 0), name)
+
+
+def test_what_is_open_or_of_another_process_is_said(folder):
+    done = run([sys.executable, write(folder, "program.py", SECTIONS)], cwd=folder, env=helpers.clean_env(TMPDIR=folder))
+    equal(done.status, 0, "status (%s)" % done.err)
+    whole = sections_of(os.path.join(folder, "x.sonde"))
+    now = sections_of(os.path.join(folder, "open.sonde"))
+    equal((now["open"]["count"], now["open"]["unfinished"]), (1, 1), "open")
+    equal(set(now) - set(whole), {"open"}, "sections")
+    pickled = sections_of(os.path.join(folder, "pickled.sonde"))
+    equal(set(whole) - set(pickled), {"cpu", "process"}, "of whose CPU seconds nobody knows when they were")
+    equal({name: row["wall"] for name, row in pickled.items()}, {name: whole[name]["wall"] for name in pickled}, "wall")
+    contains(run([helpers.SONDE, "info", os.path.join(folder, "pickled.sonde")]).out, "2 intervals are left out")
+
+
+CELLS = ["import sonde\ndef work(n): return sum(i for i in range(n))\np = sonde.Profile(signatures=False)\np.enable(); work(10); p.disable()",
+         "sonde.plot(p)", "p", "sections = sonde.Profiler()\nwith sections('load'): work(10)\nsections"]
+KERNEL = """
+import json, sys
+from jupyter_client.manager import start_new_kernel
+manager, client = start_new_kernel(kernel_name="python3", startup_timeout=120)
+shown = []
+def note(message):
+    if message["msg_type"] in ("display_data", "execute_result", "error", "stream"):
+        shown[-1].append((message["msg_type"], message["content"].get("data") or message["content"]))
+try:
+    for cell in json.load(open("cells.json")):
+        shown.append([])
+        client.execute_interactive(cell, output_hook=note, timeout=120)
+finally:
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+json.dump(shown, open("shown.json", "w"))
+"""
+
+
+def test_a_kernel_shows_pages(folder):
+    """A notebook without a window: its kernel alone."""
+    import importlib.util
+    import json
+    helpers.need(all(importlib.util.find_spec(name) for name in ("ipykernel", "jupyter_client")), "no ipykernel for this Python")
+    write(folder, "cells.json", json.dumps(CELLS))
+    done = run([sys.executable, write(folder, "kernel.py", KERNEL)], cwd=folder, limit=300,
+               env=helpers.clean_env(TMPDIR=folder, HOME=folder, JUPYTER_PLATFORM_DIRS="1", PYTHONWARNINGS="ignore"))
+    equal(done.status, 0, "status (%s)" % done.err)
+    with open(os.path.join(folder, "shown.json")) as f:
+        shown = json.load(f)
+    equal([[kind for kind, _ in cell] for cell in shown], [[], ["display_data"], ["execute_result"], ["execute_result"]], "what cells show")
+    for (_, data), plain, name in zip([cell[0] for cell in shown[1:]], ("page of ", "<sonde.", "<sonde.Profiler: 1 names, 1 intervals>"), ("work", "work", "load")):
+        assert data["text/plain"].startswith(plain), data["text/plain"]
+        is_frame(data["text/html"])
+        assert name in data_of(unescaped(data["text/html"]))["strings"], name
 
 
 def test_what_is_no_profile_is_refused(folder):

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "capture/memory_capture.h"
+#include "capture/memory/memory_capture.h"
 #include "cli/model/measured_machine.h"
 #include "cli/model/map_size.h"
 #include "cli/model/model_put.h"

@@ -260,6 +260,8 @@ void sd_store_begun(const struct sd_store *s, uint32_t at, const struct sd_secti
 {
     struct sd_row *row = sd_store_row(s, at);
 
+    row->tid = sd_thread_self()->tid;
+    row->from_ns = moment(&m->start, SD_KIND_WALL, epoch_ns);
     sd_store_set(s, row, SD_FIELD_START, moment(&m->start, row->kind, epoch_ns));
     sd_store_set(s, row, SD_FIELD_START_VMS, known(m->start.vms_bytes));
     sd_store_set(s, row, SD_FIELD_START_RSS, known(m->start.rss_bytes));
@@ -281,6 +283,7 @@ void sd_store_ended(const struct sd_store *s, uint32_t at, const struct sd_secti
     struct sd_row *row = sd_store_row(s, at);
 
     row->flags = (uint8_t)raised;
+    row->to_ns = moment(b, SD_KIND_WALL, epoch_ns);
     if (has_same_clock(m, row->kind))
         sd_store_set(s, row, SD_FIELD_END, moment(b, row->kind, epoch_ns));
     sd_store_set(s, row, SD_FIELD_END_VMS, known(b->vms_bytes));

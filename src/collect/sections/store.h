@@ -60,7 +60,10 @@ struct sd_row {
                        epoch; the others count from the thread's or process's start */
     uint8_t unit;   /* enum sd_size_unit; of both, the count of them is "not known" */
     uint8_t flags;  /* enum sd_row_flags */
-    uint8_t pad[5];
+    uint8_t pad;
+    uint32_t tid; /* of the thread that began it; of a row from elsewhere 0 */
+    /* When it was, in ns since the epoch, whatever its clock; 0: not known, not yet. */
+    int64_t from_ns, to_ns;
     int64_t values[]; /* store->at[field]; SD_VALUE_NONE: not known */
 };
 

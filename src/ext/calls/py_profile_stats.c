@@ -10,7 +10,7 @@
 #include "analyse/stacks/call_stacks.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "capture/memory_capture.h"
+#include "capture/memory/memory_capture.h"
 #include "collect/calls/pairs.h"
 #include "profile/call_nodes.h"
 

@@ -250,6 +250,9 @@ static void copy_row(struct sd_py_interval *v, const struct sd_store *to,
     const struct sd_row *old = sd_store_row(s, v->row);
 
     row->flags = old->flags;
+    row->tid = old->tid;
+    row->from_ns = old->from_ns;
+    row->to_ns = old->to_ns;
     for (int f = 0; f < SD_N_FIELDS; f++)
         sd_store_set(to, row, (enum sd_field)f, sd_store_get(s, old, (enum sd_field)f));
 }

@@ -578,7 +578,15 @@ static PyMethodDef profiler_methods[] = {
     { "items", profiler_items, METH_NOARGS, NULL },
     { "values", profiler_values, METH_NOARGS, NULL },
     { "_columns", sd_profiler_columns, METH_NOARGS, NULL },
+    { "_capture_sections", sd_profiler_capture, METH_O,
+      "_capture_sections($self, command, /)\n--\n\nReturns every interval as the bytes "
+      "of a capture; None without any." },
     { "__rich__", profiler_rich, METH_NOARGS, NULL },
+    { "_repr_mimebundle_", WITH_KEYWORDS(sd_profiler_mimebundle),
+      METH_VARARGS | METH_KEYWORDS,
+      "_repr_mimebundle_($self, include=None, exclude=None)\n--\n\nReturns what a "
+      "notebook shows: plain text, and a page with every interval unless\nit is "
+      "large." },
     { "__reduce__", sd_profiler_reduce, METH_NOARGS, NULL },
     { "__setstate__", sd_profiler_setstate, METH_O, NULL },
     { "__arrow_c_stream__", WITH_KEYWORDS(sd_profiler_arrow_stream),

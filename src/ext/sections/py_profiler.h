@@ -39,6 +39,9 @@ PyObject *sd_profiler_setstate(PyObject *self, PyObject *state);
 /* interval_table.c: rows(), and the columns from which df() is made */
 PyObject *sd_profiler_rows(PyObject *self, PyObject *unused);
 PyObject *sd_profiler_columns(PyObject *self, PyObject *unused);
+/* interval_page.c */
+PyObject *sd_profiler_mimebundle(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sd_profiler_capture(PyObject *self, PyObject *command);
 /* arrow.c */
 PyObject *sd_profiler_arrow_stream(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sd_profiler_arrow_schema(PyObject *self, PyObject *unused);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/test.h"
 #include "capture/capture_testing.h"
-#include "capture/memory_capture.h"
+#include "capture/memory/memory_capture.h"
 #include "profile/model/model.h"
 #include "profile/profile.h"
 #include "profile/profile_testing.h"

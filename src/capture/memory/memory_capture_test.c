@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "capture/call_cell.h"
 #include "capture/reader.h"
-#include "capture/memory_capture.h"
+#include "capture/memory/memory_capture.h"
 
 /* A table with a definition and more cells than one segment holds. */
 static struct sd_cells *make_table(uint32_t n)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_MEMORY_MEMORY_CAPTURE_H
+#define SD_CAPTURE_MEMORY_MEMORY_CAPTURE_H
+/* memory_capture: makes a capture in memory, of tables that stayed in the process, of
+ * spans or of a model.  What a program has measured for itself can so be handed to
+ * whoever reads captures. */
+#include "base/buf.h"
+#include "capture/cells.h"
+#include "capture/log.h"
+
+enum { SD_WHOLE_VALUES = 32, SD_WHOLE_SHAPES = 8 };
+
+struct sd_whole_how {
+    const char *command; /* the fact "command": what was run; or NULL */
+    double ns_per_tick;  /* of the tables' own clock; 0: they say it themselves */
+};
+
+/* Adds the bytes of a .sonde file.  0 or SD_ENOMEM. */
+int sd_whole_capture(struct sd_cells *const *tables, size_t n,
+                     const struct sd_whole_how *how, struct sd_buf *to);
+/* The same of a model alone (the bytes that sd_model_write gives); SD_EFULL when they
+ * are more than a file's 32 bits can tell. */
+int sd_whole_model(const void *model, size_t n, const struct sd_whole_how *how,
+                   struct sd_buf *to);
+
+/* --- Spans of one process (memory_spans.c) */
+
+struct sd_whole_site { /* a section */
+    const char *name;  /* its own part of the path, not ended by a 0 */
+    uint32_t n;
+    uint32_t parent; /* SD_NO_PARENT, or which of the sites it is in; no ring */
+};
+#define SD_NO_PARENT UINT32_MAX
+
+struct sd_whole_span {
+    uint32_t site;  /* which of them */
+    uint32_t tid;   /* its thread; 0: not known, and the process has it */
+    uint32_t shape; /* which of them */
+    uint16_t flags; /* enum sd_span_flags; UNFINISHED: it is still open at `to` */
+    uint64_t from, to;
+    int64_t values[SD_WHOLE_VALUES]; /* one per metric of the shape */
+};
+
+struct sd_whole_spans {
+    const struct sd_whole_site *sites;
+    uint32_t n_sites;
+    const struct sd_metric_about *metrics; /* a NULL-ended list */
+    const uint64_t *shapes; /* which of the metrics (bit i: the ith), at most
+                               SD_WHOLE_VALUES; 0: none */
+    uint32_t n_shapes;      /* at most SD_WHOLE_SHAPES */
+    uint64_t pid, start_ticks;
+    const char *process; /* its name, or NULL */
+    const char *note;    /* a warning that readers pass on, or NULL */
+    uint32_t n;          /* spans, in any order */
+    const void *of;      /* handed to span() */
+    /* Fills the ith; false: it is none. */
+    bool (*span)(const void *of, uint32_t i, struct sd_whole_span *out);
+};
+
+/* Adds the bytes of a .sonde file.  Times are nanoseconds since the epoch, on both
+ * clocks of the capture.  0 or SD_ENOMEM. */
+int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *how,
+                   struct sd_buf *to);
+#endif
