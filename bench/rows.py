@@ -187,6 +187,26 @@ CALLS = calls_rows() + signatures_rows() + [
     Row("graph of the same, every function drawn", "graph_file", "all", None, "≤ 0.5 s", most=5e8),
 ]
 
+PAGE_PEERS = ("speedscope", "snakeviz", "memray", "memraynoweb")
+
+
+def page_rows():
+    """The page of one program, as others show it, and that of a large capture."""
+    rows = []
+    for what, title, unit in (("bytes", "bytes", "B"), ("requests", "requests", ""), ("open", "first picture", "ns"), ("interaction", "an interaction", "ns")):
+        for peer in PAGE_PEERS:
+            rows.append(Row("page: " + title, "page", "ours-" + what, "%s-%s" % (peer, what), "none" if what == "requests" else "-", unit=unit,
+                            most=0 if what == "requests" else None, has_ratio=what != "requests"))
+    return rows + [
+        Row("page: of an empty page the same", "page", "empty-open"),
+        Row("page of 1e6 samples: made", "page_large", "ours-made", "json-made", "≤ 3", at_most=3),
+        Row("page of 1e6 samples: bytes", "page_large", "ours-bytes", "speedscope-bytes", "≤ 10 MB", unit="B", most=10e6),
+        Row("page of 1e6 samples: first picture", "page_large", "ours-open", "speedscope-open", "≤ 1/10", at_most=1 / 10),
+        Row("page of 1e6 samples: an interaction", "page_large", "ours-interaction", "speedscope-interaction", "≤ 100 ms", most=100e6),
+        Row("page of 1e6 samples: the slowest interaction", "page_large", "ours-slowest", "speedscope-slowest", "≤ 400 ms", most=400e6),
+    ]
+
+
 def of_version(limits, version):
     """Of limits on 3.8 to 3.10, on 3.11, and from 3.12 on."""
     return limits[0] if version in ("3.8", "3.9", "3.10") else limits[1] if version == "3.11" else limits[2]
@@ -219,4 +239,4 @@ def model_rows():
     return rows
 
 
-ROWS = SECTIONS + CALLS + lines_rows() + SAMPLING + model_rows()
+ROWS = SECTIONS + CALLS + page_rows() + lines_rows() + SAMPLING + model_rows()
