@@ -593,8 +593,8 @@ def test_a_configuration_of_kernprof(folder):
 
 
 MAGICS = """
-from IPython.testing.globalipapp import get_ipython
-ip = get_ipython()
+from IPython.core.interactiveshell import InteractiveShell
+ip = InteractiveShell.instance()
 ip.run_line_magic("load_ext", "sonde.compat.line_profiler")
 ip.run_cell("def func():\\n    return 2 ** 20")
 prof = ip.run_line_magic("lprun", "-r -u 1e-3 -D x.lprof -f func func()")
