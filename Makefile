@@ -3,7 +3,7 @@
 # when nothing is missing), builds, and then calls one script.
 #
 #   make           build everything, runnable in place: build/sonde, build/python
-#   make demo      profile an example, print its summary, draw its picture
+#   make demo      profile an example, print its summary, write its page
 #   make test      every test; TESTS="truth faults" only those
 #   make check     layers, layout, warnings of two compilers
 #   make truth     numbers against known truth

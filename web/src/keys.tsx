@@ -30,7 +30,7 @@ function escape(e: KeyboardEvent): void {
 export function onKey(e: KeyboardEvent): void {
   if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.isComposing) return;
   if (e.key === 'Escape') return escape(e);
-  if (takesLetters(e.target) || state().areKeysShown) return;
+  if (state().areKeysShown || (takesLetters(e.target) && !(e.target instanceof HTMLSelectElement && /^[1-9?/]$/.test(e.key)))) return;
   const action = /^[1-9]$/.test(e.key) ? () => showView(Number(e.key) - 1) : ACTIONS[e.key];
   if (!action) return;
   e.preventDefault();

@@ -8,6 +8,7 @@ import { say } from './message';
 import { loadPage } from './payload';
 import { serve } from './served';
 import { load, renew } from './store';
+import { shown } from './text';
 import { followTheme } from './theme';
 import type { Payload } from './types';
 
@@ -15,6 +16,7 @@ let isDrawn = false;
 
 // The first data makes the page; what comes later replaces it and leaves what was selected.
 function draw(payload: Payload): void {
+  document.title = shown(payload.title);
   if (isDrawn) return renew(payload);
   load(payload);
   document.getElementById('plain')?.remove();

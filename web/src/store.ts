@@ -135,7 +135,7 @@ function timeOf(payload: Payload, from: number | null, to: number | null): Pick<
 function escape(): void {
   const { from, to, section, thread, search } = now.selection;
   if (now.areKeysShown) change({ areKeysShown: false });
-  else if (now.zoom !== null) change({ zoom: null });
+  else if (now.zoom !== null || now.focusFn !== null || now.hiddenFns.length > 0) change({ zoom: null, focusFn: null, hiddenFns: [] });
   else if (search !== '') act.search('');
   else if (from !== null || to !== null || section !== null || thread !== null) change({ selection: WHOLE });
 }
@@ -143,7 +143,7 @@ function escape(): void {
 function follow(f: Finding): void {
   const s = f.selection;
   const { payload } = now;
-  const metric = s?.metric ?? now.options.metric;
+  const metric = s?.metric ?? usual.options.metric;
   change({
     view: payload.views.some((v) => v.name === f.view) ? f.view! : now.view,
     selection: {

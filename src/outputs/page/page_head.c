@@ -13,6 +13,9 @@
 #include "outputs/page/page_maker.h"
 #include "outputs/tables.h"
 
+/* A shorter run reaches no rate that would mean anything. */
+#define RATE_FROM_NS UINT64_C(100000000)
+
 static int add_meta(struct sd_page_maker *m, const char *label, const char *key)
 {
     const char *value = sd_profile_meta(m->profile, key);
@@ -63,7 +66,7 @@ static int add_rate(struct sd_page_maker *m)
     sd_profile_meta_sum(m->profile, "sample.asked_per_s", &asked);
     if (!sd_profile_meta_sum(m->profile, "sample.rounds", &rounds) ||
         !sd_profile_meta_sum(m->profile, "sample.elapsed_ns", &elapsed_ns) ||
-        elapsed_ns == 0 || m->profile->n_captures > 1)
+        elapsed_ns < RATE_FROM_NS || m->profile->n_captures > 1)
         return 0;
     sd_buf_printf(&words, "%.0f", (double)rounds * 1e9 / (double)elapsed_ns);
     if (asked)
@@ -149,8 +152,7 @@ static int add_time(struct sd_page_maker *m)
 
 static int add_origin(struct sd_page_maker *m)
 {
-    bool has_version = sd_profile_meta(m->profile, "sample.python") != NULL;
-    int rc = add_meta(m, "Python", has_version ? "sample.python" : "python");
+    int rc = add_meta(m, "Python", "sample.python");
 
     if (rc == 0)
         rc = add_meta(m, "Sonde", "sonde.version");

@@ -173,6 +173,16 @@ static int find(struct sd_page_maker *m)
     return rc == SD_EUSAGE ? 0 : rc;
 }
 
+/* Of several files the first is named, and how many others there are. */
+static int name_files(struct sd_page_maker *m, size_t n_files)
+{
+    if (n_files < 2)
+        return 0;
+    m->page.title =
+        sd_arena_printf(&m->arena, "%s and %zu more", m->page.title, n_files - 1);
+    return m->page.title ? 0 : sd_no_memory();
+}
+
 static uint64_t duration_of(const struct sd_profile *p)
 {
     uint64_t ns = sd_run_wall_ns(p);
@@ -183,7 +193,7 @@ static uint64_t duration_of(const struct sd_profile *p)
 int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
                        char *const *files, size_t n_files)
 {
-    int rc = 0;
+    int rc = name_files(m, n_files);
 
     m->profile = p;
     m->page.duration_ns = duration_of(p);

@@ -26,12 +26,13 @@ static const char *path_of(struct sd_page_maker *m, const char *file)
                         : file;
 }
 
-/* What is no regular file may wait for a writer forever. */
+/* What is no regular file may wait for a writer forever, and a link may lead to a file
+ * that is nobody's source. */
 static bool is_special(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 /* By its name, or as scripts without a suffix say it. */

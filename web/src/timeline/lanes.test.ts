@@ -18,6 +18,16 @@ test('activity is samples by second of threads that run', () => {
   assert.deepEqual([...stepsOf(lane('activity'), payload(), WHOLE)!.all], [2000, 1000]);
 });
 
+test('CPU time belongs to the time since the look before', () => {
+  const p = payloadOf({
+    functions: [{ name: 'f', file: '/a.py', line: 1 }], frames: [{ parent: 0, fn: 0, line: 2 }], places: [{ frame: 1, thread: 0, flags: 0 }],
+    sets: [[]], sections: [], threads: 1,
+    entries: [{ slice: 1, place: 0, set: 0, samples: 1, wall: 2e6 }, { slice: 3, place: 0, set: 0, samples: 2, wall: 4e6 }],
+  });
+  p.stacks[0]!.metrics.push({ name: 'cpu', unit: 'ns', meaning: '', values: Float64Array.of(2e6, 1e6) });
+  assert.deepEqual([...stepsOf({ ...lane('activity'), unit: 'percent' }, p, WHOLE)!.all], [100, 100, 50, 50]);
+});
+
 test('GIL is the share of running samples that held it', () => {
   assert.deepEqual([...stepsOf(lane('gil'), payload(), WHOLE)!.all], [100, 0]);
 });

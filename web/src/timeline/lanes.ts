@@ -48,6 +48,22 @@ function add(block: Stacks, metric: number, slicesPerStep: number): Weigh {
   };
 }
 
+// CPU time was used since the look before: it belongs to all of that time, not to the moment of the look.
+function addSince(block: Stacks, metric: number, wall: number, looks: number, stepNs: number): Weigh {
+  const { slice, place, set } = block.entries, used = block.metrics[metric]!.values, since = block.metrics[wall]!.values, n = block.metrics[looks]!.values;
+  return (steps, isPlaceIn, isSetIn) => {
+    for (let i = 0; i < used.length; i++) {
+      if (!used[i] || !isPlaceIn[place[i]!] || (isSetIn && !isSetIn[set[i]!])) continue;
+      const end = (slice[i]! + 1) * block.sliceNs, begin = Math.max(0, end - since[i]! / Math.max(1, n[i]!));
+      const first = Math.floor(begin / stepNs), last = Math.min(steps.length - 1, Math.ceil(end / stepNs) - 1);
+      if (first >= last) steps[last]! += used[i]!;
+      else
+        for (let step = first; step <= last; step++)
+          steps[step]! += (used[i]! * (Math.min(end, (step + 1) * stepNs) - Math.max(begin, step * stepNs))) / (end - begin);
+    }
+  };
+}
+
 // How many slices make a stretch.
 function slicesPerStep(block: Stacks, durationNs: number): number {
   const n = Math.max(1, Math.ceil(durationNs / block.sliceNs)), wanted = Math.min(FINEST, Math.max(24, block.entries.slice.length / ENOUGH));
@@ -61,8 +77,8 @@ function share(part: Float64Array, whole: Float64Array): Float64Array {
 function amounts(block: Stacks, lane: Lane, durationNs: number, thread: string | null, section: string | null): Float64Array {
   const per = slicesPerStep(block, durationNs), stepNs = per * block.sliceNs, metric = metricOf(block, lane);
   const { slice } = block.entries, n = 1 + Math.floor((slice[slice.length - 1] ?? 0) / per); // entries are by slice
-  const weigh = add(block, metric, per), isSetIn = sets(block, section), sum = new Float64Array(n);
-  const isCpu = block.metrics[metric]!.unit === 'ns';
+  const isCpu = block.metrics[metric]!.unit === 'ns', wall = block.metrics.findIndex((m) => m.name === 'wall'), looks = block.metrics.findIndex((m) => m.name === 'samples');
+  const weigh = isCpu && wall >= 0 && looks >= 0 && metric !== wall ? addSince(block, metric, wall, looks, stepNs) : add(block, metric, per), isSetIn = sets(block, section), sum = new Float64Array(n);
   weigh(sum, places(block, thread, (flags) => isCpu || !(flags & IDLE)), isSetIn);
   if (lane.make === 'gil') {
     const held = new Float64Array(n);
