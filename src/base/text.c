@@ -340,7 +340,7 @@ static bool is_in_tenths(char out[SD_TEXT_MAX], double v)
 
     if (!(v < 1e13 && v > -1e13) || (v == 0 && __builtin_signbit(v)))
         return false;
-    tenths = (long long)__builtin_round(v * 10);
+    tenths = (long long)(v * 10 + (v < 0 ? -0.5 : 0.5));
     if ((double)tenths / 10 != v)
         return false;
     if (tenths % 10 == 0)
