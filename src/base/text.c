@@ -333,6 +333,24 @@ char *sd_text_scaled(char out[SD_TEXT_MAX], double v)
     return out;
 }
 
+/* Whole numbers and tenths, which are most of what is written, need no search. */
+static bool is_in_tenths(char out[SD_TEXT_MAX], double v)
+{
+    long long tenths;
+
+    if (!(v < 1e13 && v > -1e13) || (v == 0 && __builtin_signbit(v)))
+        return false;
+    tenths = (long long)(v * 10 + (v < 0 ? -0.5 : 0.5));
+    if ((double)tenths / 10 != v)
+        return false;
+    if (tenths % 10 == 0)
+        snprintf(out, SD_TEXT_MAX, "%lld", tenths / 10);
+    else
+        snprintf(out, SD_TEXT_MAX, "%s%lld.%lld", tenths < 0 ? "-" : "",
+                 llabs(tenths) / 10, llabs(tenths) % 10);
+    return true;
+}
+
 static void shortest(char out[SD_TEXT_MAX], double v)
 {
     _Static_assert(SD_TEXT_MAX > 17 + 8, "17 digits, a sign, a point, and an exponent");
@@ -351,6 +369,8 @@ char *sd_text_real(char out[SD_TEXT_MAX], double v)
         strcpy(out, __builtin_isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return out;
     }
+    if (is_in_tenths(out, v))
+        return out;
     sd_plain_locale_enter(&locale);
     shortest(out, v);
     sd_plain_locale_leave(&locale);

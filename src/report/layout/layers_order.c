@@ -11,8 +11,9 @@
 #include "report/layout/layers.h"
 
 enum {
-    SWEEPS = 24,  /* down and up in turns */
-    PATIENCE = 6, /* sweeps without fewer crossings */
+    SWEEPS = 24,    /* down and up in turns */
+    SWEPT = 480000, /* vertices in all sweeps: larger graphs have fewer */
+    PATIENCE = 6,   /* sweeps without fewer crossings */
     SWAPPED_UP_TO =
         6000, /* vertices: in larger graphs neighbours do not change places */
     COMPARED_UP_TO = 4096, /* pairs of lines */
@@ -406,9 +407,10 @@ static void sweep(struct sorter *s)
 {
     struct sd_layering *g = s->g;
     int n_in_vain = 0;
+    size_t most = g->n * SWEEPS <= SWEPT ? SWEEPS : SWEPT / g->n + 1;
 
     keep_if_better(s);
-    for (int i = 0; i < SWEEPS && n_in_vain < PATIENCE && s->least > 0; i++) {
+    for (size_t i = 0; i < most && n_in_vain < PATIENCE && s->least > 0; i++) {
         bool goes_down = i % 2 == 0;
 
         for (uint32_t k = 1; k < g->n_layers; k++)

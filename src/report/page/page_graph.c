@@ -63,10 +63,9 @@ static int lay_out(const struct sd_view_graph *g, struct sd_arena *a,
 }
 
 /* Tenths of a pixel are more than eyes see. */
-static void put_pixels(struct sd_json *j, double v)
-{
-    sd_json_real(j, round(v * 10) / 10);
-}
+static double in_tenths(double v) { return round(v * 10) / 10; }
+
+static void put_pixels(struct sd_json *j, double v) { sd_json_real(j, in_tenths(v)); }
 
 static void key_pixels(struct sd_json *j, const char *key, double v)
 {
@@ -96,6 +95,22 @@ static void put_node(struct sd_json *j, const struct sd_graph_node *n,
     sd_json_end(j);
 }
 
+/* A line has two points in each layer.  Where it goes straight on into the next layer,
+ * both are like one tall layer, which has two points, too. */
+static void put_points(struct sd_json *j, const struct sd_layers_line *line)
+{
+    for (size_t i = 0; i < line->n_points; i++) {
+        bool is_inner = i > 0 && i + 1 < line->n_points;
+        size_t other = i % 2 ? i + 1 : i - 1; /* of the layer beside this one */
+
+        if (is_inner &&
+            in_tenths(line->points[i].x) == in_tenths(line->points[other].x))
+            continue;
+        put_pixels(j, line->points[i].x);
+        put_pixels(j, line->points[i].y);
+    }
+}
+
 static void put_edge(struct sd_json *j, const struct sd_graph_edge *e,
                      const struct sd_layers_line *line)
 {
@@ -105,10 +120,8 @@ static void put_edge(struct sd_json *j, const struct sd_graph_edge *e,
     sd_json_key_real(j, "total", e->total);
     sd_json_key_int(j, "calls", e->calls);
     sd_json_key_array(j, "points");
-    for (size_t i = 0; e->from != e->to && i < line->n_points; i++) {
-        put_pixels(j, line->points[i].x);
-        put_pixels(j, line->points[i].y);
-    }
+    if (e->from != e->to)
+        put_points(j, line);
     sd_json_end(j);
     sd_json_end(j);
 }
