@@ -49,18 +49,27 @@ static void add_chunk(struct sd_skim *s, const struct sd_chunk_head *h, uint64_t
     add(s, h->t0 - zero, h->t1 - zero, h->count);
 }
 
-static int skim(struct sd_source *source, struct sd_skim *s)
+static int read_preamble(struct sd_source *source, struct sd_preamble *preamble)
 {
-    const uint8_t *p = sd_source_at(source, 0, sizeof(struct sd_preamble));
-    struct sd_preamble preamble;
-    struct sd_source_chunk found;
-    struct sd_scan scan;
+    const uint8_t *p = sd_source_at(source, 0, sizeof *preamble);
 
     if (!p)
         return sd_fail(SD_EFORMAT, "not a capture of Sonde");
-    memcpy(&preamble, p, sizeof preamble);
-    if (!sd_preamble_is_sound(&preamble))
-        return sd_fail(SD_EFORMAT, "its head is damaged");
+    memcpy(preamble, p, sizeof *preamble);
+    return sd_preamble_is_sound(preamble)
+               ? 0
+               : sd_fail(SD_EFORMAT, "its head is damaged, or it is not a capture");
+}
+
+static int skim(struct sd_source *source, struct sd_skim *s)
+{
+    struct sd_preamble preamble;
+    struct sd_source_chunk found;
+    struct sd_scan scan;
+    int rc = read_preamble(source, &preamble);
+
+    if (rc < 0)
+        return rc;
     if (preamble.part_bytes > sizeof preamble && preamble.part_bytes < source->n)
         source->n = preamble.part_bytes;
     sd_scan_init(&scan, source, preamble.salt, sizeof preamble);
@@ -70,19 +79,40 @@ static int skim(struct sd_source *source, struct sd_skim *s)
     return source->error ? sd_fail_errno(source->error, "cannot be read") : 0;
 }
 
-int sd_skim_file(const char *path, struct sd_skim *s)
+static int open_source(const char *path, struct sd_source *source)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct sd_source source;
     struct stat st;
-    int rc;
 
-    *s = (struct sd_skim){ .slice_ns = SLICE_NS };
     if (fd < 0)
         return sd_fail_errno(errno, "cannot open %s", path);
-    s->file_bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
-    sd_source_of_fd(&source, fd, 0, s->file_bytes);
-    source.fill = SD_CHUNK_HEAD;
+    sd_source_of_fd(source, fd, 0, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
+    source->fill = SD_CHUNK_HEAD;
+    return 0;
+}
+
+int sd_skim_check(const char *path)
+{
+    struct sd_preamble preamble;
+    struct sd_source source;
+    int rc = open_source(path, &source);
+
+    if (rc < 0)
+        return rc;
+    rc = read_preamble(&source, &preamble);
+    sd_source_release(&source);
+    return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
+}
+
+int sd_skim_file(const char *path, struct sd_skim *s)
+{
+    struct sd_source source;
+    int rc = open_source(path, &source);
+
+    *s = (struct sd_skim){ .slice_ns = SLICE_NS };
+    if (rc < 0)
+        return rc;
+    s->file_bytes = source.n;
     rc = skim(&source, s);
     sd_source_release(&source);
     return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;

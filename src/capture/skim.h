@@ -22,6 +22,9 @@ struct sd_skim {
     uint32_t n_slices;
 };
 
+/* Does it begin as a capture does?  SD_EFORMAT with a sentence when not, or when that
+ * part of it is damaged. */
+int sd_skim_check(const char *path);
 /* SD_EFORMAT with a sentence when it is no capture.  Of a merged file it is the first
  * capture. */
 int sd_skim_file(const char *path, struct sd_skim *s);

@@ -19,16 +19,19 @@ bool sd_slices_tell(const struct sd_slices *s, const struct sd_filter *f)
 {
     uint64_t end = s->n ? (s->entries[s->n - 1].slice + UINT64_C(1)) * s->slice_ns : 0;
 
-    return s->n > 0 && !f->match && f->from_ns % s->slice_ns == 0 &&
-           (f->to_ns == 0 || f->to_ns + 1 >= end || (f->to_ns + 1) % s->slice_ns == 0);
+    return s->n > 0 && !f->match && !(f->section && s->sets.is_cut) &&
+           f->from_ns % s->slice_ns == 0 &&
+           (f->to_ns == 0 || f->to_ns + 1 >= end || f->to_ns % s->slice_ns == 0 ||
+            (f->to_ns + 1) % s->slice_ns == 0);
 }
 
 static int choose(struct sd_slice_choice *c, const struct sd_slices *s,
                   const struct sd_filter *f)
 {
+    uint64_t last = f->to_ns % s->slice_ns || !f->to_ns ? f->to_ns : f->to_ns - 1;
+
     *c = (struct sd_slice_choice){ .from = slice_at(s, f->from_ns),
-                                   .to = f->to_ns ? slice_at(s, f->to_ns)
-                                                  : UINT32_MAX - 1,
+                                   .to = f->to_ns ? slice_at(s, last) : UINT32_MAX - 1,
                                    .section = UINT32_MAX };
     if (!f->section)
         return 0;

@@ -11,7 +11,8 @@ struct sd_slice_sums {            /* all zero is a released one */
 };
 
 /* Do slices tell what this filter leaves?  Its ends are those of slices (the end is the
- * last nanosecond of one), and nothing else is filtered than a section and a track. */
+ * last nanosecond of one, or the first behind it, which does not count), and nothing
+ * else is filtered than a section and a track. */
 bool sd_slices_tell(const struct sd_slices *s, const struct sd_filter *f);
 /* Changes the totals, of which only those in that part stay, until
  * sd_slice_sums_release puts the whole back; the profile is the one that the slices

@@ -5,7 +5,7 @@ const [packages, address] = process.argv.slice(2);
 const { browse } = require('./browse.js');
 
 const samples = page => page.evaluate(() => {
-  const text = document.querySelector('[role=banner], header').innerText;
+  const text = (document.querySelector('[role=banner], header') || { innerText: '' }).innerText;
   const found = /([\d,]+) samples?/.exec(text);
   return found ? Number(found[1].replace(/,/g, '')) : 0;
 });

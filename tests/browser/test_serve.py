@@ -142,6 +142,7 @@ def test_data_is_that_of_the_page_in_a_file(folder):
 QUESTIONS = [
     ({}, []),
     ({"from_ns": 1000 * MS, "to_ns": 2000 * MS - 1}, ["--from", "1s", "--to", "1999999999ns"]),
+    ({"from_ns": 1000 * MS, "to_ns": 3000 * MS}, ["--from", "1s", "--to", "3s"]),
     ({"section": "train"}, ["--section", "train"]),
     ({"track": "7/8"}, ["--track", "7/8"]),
     ({"track": "7"}, ["--track", "7"]),
@@ -176,6 +177,15 @@ def test_a_bad_query_is_one_sentence(folder):
             helpers.equal(status, 400, "status of %r" % query)
             helpers.contains(body.decode(), words, "answer to %r" % query)
         helpers.equal(len(server.query(views="functions")["functions"]), 3, "functions after bad queries")
+
+
+def test_a_shared_page_tells_no_folder_and_answers_no_query(folder):
+    with Server(capture(folder), words=["--share"]) as server:
+        server.wait_until_read()
+        payload = json.dumps(server.payload())
+        helpers.equal(("/x/" in payload, "app.py" in payload), (False, True), "folders and files in the data")
+        status, _, body = server.ask("POST", "/query", '{"views": "functions"}')
+        helpers.equal((status, b"--share" in body, b"/x/" in body), (400, True, False), "answer to a query")
 
 
 def test_it_ends_in_order(folder):

@@ -13,7 +13,7 @@ async function packed(json: string): Promise<ArrayBuffer> {
 }
 
 // A server of payloads: each question for the state is answered by the next of the list.
-function answering(numbers: number[], asked: string[], token = 'secret'): void {
+function answering(numbers: number[], asked: string[], token = 'secret', failing: (at: number) => string | null = () => null): void {
   const left = [...numbers];
   let number = 0;
   globalThis.fetch = (async (path: string, how: { method: string; headers: Record<string, string> }) => {
@@ -22,7 +22,7 @@ function answering(numbers: number[], asked: string[], token = 'secret'): void {
     if (path === '/state') {
       if (left.length === 0) throw new TypeError('connection refused');
       number = left.shift()!;
-      return new Response(JSON.stringify({ number, reading: false, growing: true, failure: null }));
+      return new Response(JSON.stringify({ number, reading: false, growing: true, failure: failing(numbers.length - left.length - 1) }));
     }
     return new Response(await packed(JSON.stringify({ version: 1, title: String(number), stacks: [], strings: [], sections: [] })));
   }) as typeof fetch;
@@ -39,6 +39,15 @@ test('data is fetched once for each reading, and the end of the server is said',
   assert.equal(ended.length, 1);
   assert.equal(asked.filter((line) => line === 'POST /data').length, 3);
   assert.equal(asked.filter((line) => line.startsWith('GET')).length, 0);
+});
+
+test('a reading that fails is told once, and the next is shown', async () => {
+  const shown: string[] = [], told: string[] = [];
+  answering([0, 0, 0, 1], [], 'secret', (at) => (at === 1 || at === 2 ? 'the disk is full' : null));
+  await serve('secret', (p: Payload) => shown.push(p.title), (sentence) => told.push(sentence));
+  assert.deepEqual(shown, ['0', '1']);
+  assert.deepEqual(told.slice(0, 1), ['the disk is full']);
+  assert.equal(told.length, 2); // and that the server has ended
 });
 
 test('a wrong token is a refusal', async () => {

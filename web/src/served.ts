@@ -34,16 +34,18 @@ async function dataOf(token: string): Promise<Payload> {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-// The data as it is now, and from then on whenever there is more.  `ended` is called with a sentence when no more can
-// come although it might have.
-export async function serve(token: string, show: (payload: Payload) => void, ended: (sentence: string) => void): Promise<void> {
+// The data as it is now, and from then on whenever there is more.  `tell` gets a sentence when a reading has failed, and
+// when no more can come.
+export async function serve(token: string, show: (payload: Payload) => void, tell: (sentence: string) => void): Promise<void> {
+  let failure: string | null = null; // that was told last
   let shown = -1;
   let misses = 0;
   for (;;) {
     try {
       const state = (await (await ask(token, '/state')).json()) as ServerState;
       misses = 0;
-      if (state.failure) throw new Refused(state.failure);
+      if (state.failure && state.failure !== failure) tell(state.failure);
+      failure = state.failure;
       if (state.number !== shown) {
         show(await dataOf(token));
         shown = state.number;
@@ -51,7 +53,7 @@ export async function serve(token: string, show: (payload: Payload) => void, end
     } catch (e) {
       misses++;
       if (e instanceof Refused || shown < 0) throw e;
-      if (misses === MISSES) ended('sonde view --serve has ended; this is the last that it showed.');
+      if (misses === MISSES) tell('sonde view --serve has ended; this is the last that it showed.');
       if (misses >= MISSES) return;
     }
     await pause();

@@ -64,6 +64,20 @@ test('a page opens with its part, unless the address has one; clearing that part
   assert.equal(state().selection.from, 1e6);
 });
 
+test('what the address asks for waits until there are views; places of functions do not outlive their block', () => {
+  const payload = loaded('#0123456789abcdef&view=callers&section=train&from=1000000&to=3000000');
+  load({ ...payload, stacks: [], views: [], sections: [] });
+  act.search('x');
+  writeAddress();
+  renew(payload);
+  assert.deepEqual([state().view, state().selection.section, state().selection.from], ['callers', 'train', 1e6]);
+  act.focus(1);
+  act.hide(2);
+  act.sandwich(1);
+  renew(payload);
+  assert.deepEqual([state().focusFn, state().hiddenFns, state().sandwichFn, state().view], [null, [], null, 'callers']);
+});
+
 test('what is selected stands in the address and is read from it', () => {
   loaded();
   act.show('callers');

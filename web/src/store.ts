@@ -72,6 +72,7 @@ let lastWrite = 0;
 let waiting: ReturnType<typeof setTimeout> | undefined;
 
 export function writeAddress(): void {
+  if (now.payload.views.length === 0) return; // it would forget what was asked for
   clearTimeout(waiting);
   waiting = undefined;
   const { view, selection, options, order, payload } = now;
@@ -216,6 +217,12 @@ function onAddress(): void {
 
 // Also reads the address behind #; one that selects nothing leaves it to what the page opens with.
 export function load(payload: Payload): void {
+  start(payload);
+  globalThis.addEventListener?.('hashchange', onAddress);
+  globalThis.addEventListener?.('pagehide', writeAddress);
+}
+
+function start(payload: Payload): void {
   const options: Options = { metric: payload.stacks[0]?.metric ?? '', by: 'function', idle: false, gilOnly: false, mine: false, foldImports: false };
   usual = { view: payload.views[0]?.name ?? '', selection: WHOLE, options, order: 'left' };
   token = tokenOf(location.hash);
@@ -228,17 +235,16 @@ export function load(payload: Payload): void {
     foldRecursion: false,
     sandwichFn: null,
     match: -1,
-    theme: 'system',
+    theme: now?.theme ?? 'system',
     detail: null,
     areKeysShown: false,
   };
   written = location.hash.replace(/^#/, '');
-  globalThis.addEventListener?.('hashchange', onAddress);
-  globalThis.addEventListener?.('pagehide', writeAddress);
   for (const listener of [...listeners]) listener();
 }
 
 // More of the same capture, as of one that is still being written; what is selected stays.
 export function renew(payload: Payload): void {
-  change({ payload, selection: known(payload, now.selection), zoom: null });
+  if (now.payload.views.length === 0) return start(payload); // a first look: what was asked for waits for the rest
+  change({ payload, selection: known(payload, now.selection), zoom: null, focusFn: null, hiddenFns: [], sandwichFn: null });
 }

@@ -266,7 +266,7 @@ static int make_sets(struct maker *m)
         sets->is_cut ? "there are too many combinations of open sections; some "
                        "samples are shown outside of all sections"
         : m->slices->n_untimed > 0
-            ? "of some calls it is not known when they were; they are shown at the "
+            ? "the time of some calls is unknown; they are shown at the "
               "beginning"
             : NULL;
     return 0;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,9 @@ static void hush(void)
 
 static int open_with(const char *command, const char *file)
 {
+    const char *listed = getenv("BROWSER");
     struct sd_buf line = { 0 };
+    sigset_t none;
     pid_t pid;
 
     put_command(&line, command, file);
@@ -77,7 +80,9 @@ static int open_with(const char *command, const char *file)
     }
     pid = fork();
     if (pid == 0) {
-        if (!getenv("BROWSER"))
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        if (!listed || !*listed)
             hush();
         execl("/bin/sh", "sh", "-c", sd_buf_string(&line), (char *)NULL);
         _exit(NO_SUCH_COMMAND);

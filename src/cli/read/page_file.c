@@ -21,7 +21,7 @@ int sd_page_file_input(const struct sd_page_file *f, const struct sd_input **out
                            f->files[0], (*out)->title, f->files[i], input->title);
     }
     if (*out == &sd_input_model && f->n_files > 1)
-        return sd_fail(SD_EUSAGE, "several models do not add up; look at one");
+        return sd_fail(SD_EUSAGE, "view shows one model at a time");
     return 0;
 }
 

@@ -192,7 +192,7 @@ const struct sd_verb sd_verb_view = {
     .usage = "[OPTION...] FILE...",
     .about =
         "Makes a page of the file and opens it with BROWSER or xdg-open. The page has "
-        "everything that the file holds, linked with each other: the timeline, flame "
+        "everything that the file holds, linked together: the timeline, flame "
         "graph, functions, source, call graph, sections, readings. FILE is a capture, "
         "of which several are merged, a pstats file, an .lprof file, or a model; "
         "\"-\" is stdin. The page is one file without any request to the network; it "

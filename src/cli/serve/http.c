@@ -19,6 +19,7 @@
 #include "base/mem.h"
 
 enum {
+    HTTP_PORT = 80,
     HOST_MAX = 32,            /* "127.0.0.1:65535" */
     IDLE_SECONDS = 60,        /* a silent connection is closed */
     CONNECTIONS_MAX = 32,     /* a browser opens six */
@@ -83,7 +84,7 @@ static int make_token(struct sd_http *h)
     uint8_t bytes[SD_HTTP_TOKEN / 2];
 
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return sd_fail_errno(errno, "no random numbers for the token");
+        return sd_fail_errno(errno, "cannot get random numbers for the token");
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(h->token + 2 * i, 3, "%02x", bytes[i]);
     return 0;
@@ -94,7 +95,10 @@ static void name_hosts(struct sd_http *h)
     static const char *const names[] = { "127.0.0.1", "localhost" };
 
     for (int i = 0; i < 2; i++) {
-        snprintf(h->host[i], sizeof h->host[i], "%s:%u", names[i], h->port);
+        if (h->port == HTTP_PORT) /* browsers leave it out */
+            snprintf(h->host[i], sizeof h->host[i], "%s", names[i]);
+        else
+            snprintf(h->host[i], sizeof h->host[i], "%s:%u", names[i], h->port);
         snprintf(h->origin[i], sizeof h->origin[i], "http://%s", h->host[i]);
     }
 }

@@ -12,7 +12,6 @@
  *
  * libmicrohttpd speaks HTTP; it is loaded when a server is opened, because loading it
  * takes milliseconds that no other verb should pay. */
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -72,12 +72,16 @@ static void answer(void *server, const struct sd_http_request *q,
 
 /* --- Until it is ended */
 
+/* Those that whoever started us does not want to be ignored. */
 static void ending_signals(sigset_t *set)
 {
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction now;
+
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(set, signals[i]);
 }
 
 /* The first line of stdout is the address, for whoever started us. */
@@ -109,6 +113,8 @@ static int serve(const struct sd_serve_request *r, struct server *s)
         rc = announce(r, http);
     while (rc == 0 && sigwait(&ending, &got) != 0)
         ;
+    if (sd_served_page_is_busy(s->page))
+        _exit(rc < 0 ? sd_say_failure(rc) : 0);
     sd_http_close(http);
     return rc;
 }
@@ -125,9 +131,7 @@ int sd_serve(const struct sd_serve_request *r)
     sd_page_served_policy(&s.policy);
     sd_buf_text(&s.policy, SD_HTTP_NO_FRAMES);
     rc = s.policy.bad ? sd_no_memory() : serve(r, &s);
-    /* A reading takes minutes at times, and nothing is lost with it. */
-    if (!sd_served_page_close(s.page) && rc == 0)
-        _exit(0);
+    sd_served_page_close(s.page);
     sd_buf_release(&s.policy);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;

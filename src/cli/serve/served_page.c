@@ -26,6 +26,7 @@
 
 /* All that one reading gave. */
 struct reading {
+    unsigned n_users; /* who frees it is the last */
     struct sd_contents contents;
     struct sd_page_maker maker;
     struct sd_out data; /* packed */
@@ -39,7 +40,8 @@ struct sd_served_page {
     struct sd_out preview;
     uint64_t number; /* of readings */
     bool is_reading, is_growing, is_over;
-    char failure[256]; /* of the first reading; "" */
+    bool is_asked;     /* a query is being answered */
+    char failure[256]; /* of the last reading; "" */
 };
 
 /* --- One reading */
@@ -52,6 +54,13 @@ static void free_reading(struct reading *r)
     sd_contents_release(&r->contents);
     sd_out_release(&r->data);
     sd_free(r);
+}
+
+/* Under the lock. */
+static void drop(struct reading *r)
+{
+    if (r && --r->n_users == 0)
+        free_reading(r);
 }
 
 static int load(struct sd_served_page *s, struct reading *r)
@@ -73,10 +82,13 @@ static int read_files(struct sd_served_page *s, struct reading **out)
     *out = NULL;
     if (rc < 0)
         return rc;
+    r->n_users = 1;
     sd_contents_init(&r->contents);
     sd_page_maker_init(&r->maker, &s->request.page);
     sd_out_to_memory(&r->data);
     rc = load(s, r);
+    if (rc == 0 && s->request.page.privacy & SD_PAGE_SHARED)
+        rc = sd_page_hide(&r->maker);
     if (rc == 0)
         rc = sd_page_pack(sd_page_made(&r->maker), SD_PAGE_BYTES, &r->data);
     if (rc < 0) {
@@ -120,24 +132,21 @@ static bool still_runs(const struct reading *r)
 
 static void keep(struct sd_served_page *s, struct reading *r)
 {
-    struct reading *before;
-
     pthread_mutex_lock(&s->lock);
-    before = s->last;
+    drop(s->last);
     s->last = r;
     s->number++;
     s->is_growing = still_runs(r);
     s->is_reading = false;
+    s->failure[0] = '\0';
     pthread_mutex_unlock(&s->lock);
-    free_reading(before);
 }
 
 static void fail_reading(struct sd_served_page *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->is_reading = s->is_growing = false;
-    if (!s->last)
-        snprintf(s->failure, sizeof s->failure, "%s", sd_fail_text());
+    s->is_reading = false;
+    snprintf(s->failure, sizeof s->failure, "%s", sd_fail_text());
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -173,6 +182,9 @@ static void *read_again_and_again(void *page)
     do {
         struct reading *r;
 
+        pthread_mutex_lock(&s->lock);
+        s->is_reading = true;
+        pthread_mutex_unlock(&s->lock);
         began = sd_clock_ns();
         seen = fingerprint(s);
         if (read_files(s, &r) == 0)
@@ -189,10 +201,8 @@ static void *read_again_and_again(void *page)
 static int check_capture(const char *path)
 {
     struct sd_reader *reader;
-    struct sd_skim *skim = sd_alloc(sizeof *skim);
-    int rc = skim ? sd_skim_file(path, skim) : sd_no_memory();
+    int rc = sd_skim_check(path);
 
-    sd_free(skim);
     if (rc != SD_EFORMAT)
         return rc;
     rc = sd_reader_open(path, &reader);
@@ -332,10 +342,10 @@ static bool is_of_slices(const struct reading *last, const struct sd_view_reques
     return true;
 }
 
-static int answer(struct sd_served_page *s, const struct sd_view_request *r,
-                  struct sd_buf *to)
+/* Nobody else uses a reading meanwhile: one thread answers all queries. */
+static int answer(struct sd_served_page *s, struct reading *last,
+                  const struct sd_view_request *r, struct sd_buf *to)
 {
-    struct reading *last = s->last;
     struct sd_slice_sums sums;
     int rc;
 
@@ -353,37 +363,71 @@ static int answer(struct sd_served_page *s, const struct sd_view_request *r,
     return rc;
 }
 
+/* The last reading, kept while a query is answered from it; NULL: none yet. */
+static struct reading *hold(struct sd_served_page *s)
+{
+    struct reading *r;
+
+    pthread_mutex_lock(&s->lock);
+    r = s->last;
+    if (r)
+        r->n_users++;
+    s->is_asked = true;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+static void let_go(struct sd_served_page *s, struct reading *r)
+{
+    pthread_mutex_lock(&s->lock);
+    drop(r);
+    s->is_asked = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
 int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
                          struct sd_buf *to)
 {
     struct sd_serve_query q;
-    int rc = sd_serve_query_read(&q, query, n);
+    struct reading *last;
+    int rc;
 
+    if (s->request.page.privacy & SD_PAGE_SHARED)
+        return sd_fail(SD_EUSAGE,
+                       "queries are not answered with --share: their answers "
+                       "have names of files");
+    rc = sd_serve_query_read(&q, query, n);
     if (rc < 0)
         return rc;
-    pthread_mutex_lock(&s->lock);
-    rc = answer(s, &q.request, to);
-    pthread_mutex_unlock(&s->lock);
+    last = hold(s);
+    rc = answer(s, last, &q.request, to);
+    let_go(s, last);
     sd_serve_query_release(&q);
     return rc;
 }
 
-bool sd_served_page_close(struct sd_served_page *s)
+bool sd_served_page_is_busy(struct sd_served_page *s)
 {
-    bool is_reading;
+    bool is_busy;
 
     if (!s)
-        return true;
+        return false;
+    pthread_mutex_lock(&s->lock);
+    is_busy = s->is_reading || s->is_asked;
+    pthread_mutex_unlock(&s->lock);
+    return is_busy;
+}
+
+void sd_served_page_close(struct sd_served_page *s)
+{
+    if (!s)
+        return;
     pthread_mutex_lock(&s->lock);
     s->is_over = true;
-    is_reading = s->is_reading;
     pthread_mutex_unlock(&s->lock);
-    if (is_reading)
-        return false;
     pthread_join(s->thread, NULL);
     free_reading(s->last);
     sd_out_release(&s->preview);
     pthread_mutex_destroy(&s->lock);
     sd_free(s);
-    return true;
 }

@@ -33,10 +33,12 @@ void sd_served_page_put_data(struct sd_served_page *s, struct sd_buf *to);
 void sd_served_page_put_state(struct sd_served_page *s, struct sd_buf *to);
 /* Adds the answer to a query, JSON as `sonde report --json` prints it.  The query is a
  * JSON object: "views", and as report's options "from_ns", "to_ns", "section", "track",
- * "match", "metric", "by", "idle", "gil", "mine".  SD_EUSAGE with a sentence. */
+ * "metric", "by", "idle", "gil", "mine".  SD_EUSAGE with a sentence. */
 int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
                          struct sd_buf *to);
-/* False: its thread is in the middle of a reading, and all of it stays as it is, for
- * the process to end. */
-bool sd_served_page_close(struct sd_served_page *s);
+/* Is it reading or answering?  Whoever wants to end should not wait for that: it takes
+ * minutes with large files, and nothing is lost with it. */
+bool sd_served_page_is_busy(struct sd_served_page *s);
+/* Waits for what is going on. */
+void sd_served_page_close(struct sd_served_page *s);
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "outputs/page/page_stats.h"
 
 enum line_column { HITS, TIME, PER_HIT, SHARE };
@@ -56,8 +57,9 @@ static struct counted_line *gather(const struct sd_line_stats *s, size_t *n)
     qsort(all, *n, sizeof *all, by_file_and_line);
     for (size_t i = 0; i < *n; i++)
         if (kept > 0 && by_file_and_line(&all[kept - 1], &all[i]) == 0) {
-            all[kept - 1].hits += all[i].hits;
+            all[kept - 1].hits = sd_sum_i64(all[kept - 1].hits, all[i].hits);
             all[kept - 1].time += all[i].time;
+            all[kept - 1].of += all[i].of;
         } else {
             all[kept++] = all[i];
         }

@@ -57,7 +57,7 @@ static int put_track(struct sd_page_maker *m, struct sd_buf *to, const char *who
 
             if (!t->name || !strstr(t->name, who))
                 continue;
-            if (found && found->number != t->number)
+            if (found && (found->number != t->number || found->process != t->process))
                 return sd_fail(SD_EUSAGE,
                                "several threads match --track %s; a page opens with "
                                "one: --track %llu/%llu",
@@ -67,9 +67,10 @@ static int put_track(struct sd_page_maker *m, struct sd_buf *to, const char *who
         }
     if (!found)
         return sd_fail(SD_EUSAGE, "no thread of the page matches --track %s", who);
-    sd_buf_printf(to, "%sthread=%llu/%llu", to->n ? "&" : "",
-                  (unsigned long long)found->process,
-                  (unsigned long long)found->number);
+    sd_buf_printf(to, "%sthread=%llu", to->n ? "&" : "",
+                  (unsigned long long)found->process);
+    if (!found->is_process)
+        sd_buf_printf(to, "/%llu", (unsigned long long)found->number);
     return 0;
 }
 

@@ -61,9 +61,28 @@ static bool hide(struct sd_arena *a, const char **text)
     return true;
 }
 
-static bool is_secret(const struct sd_column *c)
+static bool is_one_of(const char *name, const char *const *names)
 {
-    return strcmp(c->name, "host") == 0 || strcmp(c->name, "command") == 0;
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* What one is, is known by its column; of the others every word is looked at. */
+static const char *const secrets[] = { "host", "command", NULL };
+static const char *const paths[] = { "file", "caller_file", "callee_file", "where",
+                                     NULL };
+static const char *const names[] = {
+    "section", "path", "tensor", "shape", "dtype", NULL
+};
+
+/* All of the text is a path, which may hold blanks. */
+static void hide_folders(const char **path)
+{
+    const char *slash = *path ? strrchr(*path, '/') : NULL;
+
+    if (slash && slash[1])
+        *path = slash + 1;
 }
 
 static bool hide_cell(struct sd_arena *a, const struct sd_column *column,
@@ -71,9 +90,34 @@ static bool hide_cell(struct sd_arena *a, const struct sd_column *column,
 {
     if (cell->kind != SD_CELL_TEXT)
         return true;
-    if (is_secret(column))
+    if (is_one_of(column->name, secrets))
         *cell = (struct sd_cell){ 0 };
-    return cell->kind != SD_CELL_TEXT || hide(a, &cell->text);
+    else if (is_one_of(column->name, paths))
+        hide_folders(&cell->text);
+    else if (!is_one_of(column->name, names))
+        return hide(a, &cell->text);
+    return true;
+}
+
+static bool hide_curves(struct sd_arena *a, struct sd_curve *curves, size_t n)
+{
+    bool is_done = true;
+
+    for (size_t i = 0; i < n; i++)
+        is_done &= hide(a, &curves[i].name);
+    return is_done;
+}
+
+/* Lanes borrow their curves: they get copies. */
+static bool hide_lane(struct sd_arena *a, struct sd_page_lane *l)
+{
+    struct sd_curve *copy =
+        l->curves ? sd_arena_copy(a, l->curves, l->n_curves * sizeof *copy) : NULL;
+
+    if (!l->curves)
+        return true;
+    l->curves = copy;
+    return copy && hide_curves(a, copy, l->n_curves);
 }
 
 static bool hide_table(struct sd_arena *a, const struct sd_view_table *t)
@@ -92,9 +136,12 @@ static bool hide_graph(struct sd_arena *a, struct sd_view_graph *g)
 
     g->title = "";
     for (size_t i = 0; i < g->n_nodes; i++)
-        is_done &= hide(a, &g->nodes[i].file) && hide(a, &g->nodes[i].name) &&
-                   hide(a, &g->nodes[i].function);
-    return is_done;
+        is_done &= hide(a, &g->nodes[i].name) && hide(a, &g->nodes[i].function);
+    /* As hide_stacks leaves them, so that a node finds its function. */
+    for (size_t i = 0; i < g->n_nodes; i++)
+        g->nodes[i].file =
+            sd_site_short_file(&(struct sd_site){ .file = g->nodes[i].file });
+    return is_done && hide(a, &g->subtitle);
 }
 
 /* As the functions of stacks are called, so that the two still belong together. */
@@ -111,7 +158,7 @@ static bool hide_drawing(struct sd_arena *a, struct sd_drawing *d)
     switch (d->shape) {
     case SD_SHAPE_SERIES:
         d->series.subtitle = NULL;
-        break;
+        return hide_curves(a, d->series.curves, d->series.n_curves);
     case SD_SHAPE_GRAPH:
         return hide_graph(a, &d->graph);
     case SD_SHAPE_SOURCE:
@@ -163,6 +210,10 @@ int sd_page_hide(struct sd_page_maker *m)
     bool is_done = true;
 
     m->page.command = NULL;
+    for (size_t i = 0; i < m->findings.n; i++)
+        is_done &= hide(&m->arena, &m->findings.items[i].text);
+    for (size_t i = 0; i < m->n_lanes; i++)
+        is_done &= hide_lane(&m->arena, &m->lanes[i]);
     for (size_t i = 0; i < m->n_items; i++)
         is_done &= hide(&m->arena, &m->items[i].value);
     for (size_t i = 0; i < m->n_notes; i++)

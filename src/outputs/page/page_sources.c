@@ -93,9 +93,9 @@ static int add_text(struct sd_page_maker *m, struct sd_source_file *f)
     if (m->request->privacy)
         f->note = "source was left out of this page";
     else if (f->is_library)
-        f->note = "source of libraries is not in pages";
+        f->note = "library source is left out";
     else if (*f->file == '<')
-        f->note = "this was no file";
+        f->note = "this code has no file";
     else if (has_changed(m, path))
         f->note = "the file has changed since the run: figures and source may not "
                   "belong together";

@@ -87,12 +87,23 @@ static uint64_t next_change(const struct taker *t, uint64_t at, uint64_t section
 static int add_pieces(struct taker *t, uint32_t recording, const struct sd_event *e,
                       uint32_t own, uint32_t around)
 {
+    uint64_t from = e->from_ns, to = e->to_ns;
     int rc = 0;
 
-    for (uint64_t at = e->from_ns, until; at < e->to_ns && rc == 0; at = until) {
+    if (own == UINT32_MAX && around == UINT32_MAX)
+        return 0;
+    if (t->part == SD_CALLS_INSIDE && t->filter) {
+        from = from > t->filter->from_ns ? from : t->filter->from_ns;
+        to = t->filter->to_ns ? smaller(to, t->filter->to_ns + 1) : to;
+    }
+    for (uint64_t at = from, until; at < to && rc == 0; at = until) {
         uint32_t set = sd_section_sets_until(&t->s->sets, recording, at, &until);
 
-        until = smaller(next_change(t, at, until), e->to_ns);
+        if (t->part == SD_CALLS_INSIDE && !is_in(t, at, set)) {
+            sd_assert(until > at);
+            continue; /* nothing is added until the sections change */
+        }
+        until = smaller(next_change(t, at, until), to);
         sd_assert(until > at);
         rc = add(t, at, own, set, NS, (int64_t)(until - at));
         if (rc == 0)
