@@ -152,7 +152,7 @@ int sd_slices_add_sections(struct sd_slices *s, struct sd_slice_gathering *g,
 
     *s = (struct sd_slices){ 0 };
     sd_section_sets_init(&s->sets);
-    rc = g->p->n_span_events ? sd_slice_walk(&w, paths, n) : 0;
+    rc = g->p->n_span_events || g->p->is_part ? sd_slice_walk(&w, paths, n) : 0;
     return rc < 0 ? rc : sd_section_sets_settle(&s->sets);
 }
 

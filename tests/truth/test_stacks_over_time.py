@@ -79,7 +79,7 @@ def added_up(stacks, choice):
         if not choice["from"] <= at <= choice["to"] or (choice["section"] is not None and choice["section"] not in stacks["sets"][which]):
             continue
         thread = stacks["threads"][places["thread"][place]]
-        if choice["thread"] not in (None, (thread["pid"], thread["tid"])) or (places["idle"][place] and not (choice["idle"] or choice["gil"])) or (choice["gil"] and not places["gil"][place]):
+        if choice["thread"] not in (None, (thread["pid"], thread["tid"])) or (places["idle"][place] and not choice["idle"]) or (choice["gil"] and not places["gil"][place]):
             continue
         if frame is not None and stacks["frames"]["startup"][frame]:
             continue
