@@ -64,8 +64,9 @@ def chain(stacks, frame, choice):
         function, parent = functions[frames["function"][frame]], frames["parent"][frame]
         if parent is None or not (frames["startup"][frame] or (choice["mine"] and function["library"])):
             where = function["file"]
-            rows.append({"function": (function["function"], where, function["line"]),
-                         "line": (function["function"], where, frames["line"][frame]),
+            # Of some code no line is known: then it is the function's first, or none.
+            rows.append({"function": (function["function"], where, function["line"] or None),
+                         "line": (function["function"], where, frames["line"][frame] or function["line"] or None),
                          "module": (function["module"], where, None)}[choice["by"]])
         frame = parent
     return rows
