@@ -37,7 +37,7 @@ static const struct sd_cell *cell(const struct sd_view_source *s, size_t file,
     for (size_t k = 0; k < s->n_columns; k++)
         if (strcmp(s->columns[k].name, column) == 0)
             return &s->files[file].cells[line * s->n_columns + k];
-    CHECK(!"there is such a column");
+    CHECK(false); /* there is such a column */
     return NULL;
 }
 

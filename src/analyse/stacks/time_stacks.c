@@ -262,13 +262,12 @@ static int make_sets(struct maker *m)
     }
     v->n_sections = sets->paths.n;
     v->n_sets = sets->sets.n;
-    v->note =
-        sets->is_cut ? "there are too many combinations of open sections; some "
-                       "samples are shown outside of all sections"
-        : m->slices->n_untimed > 0
-            ? "the time of some calls is unknown; they are shown at the "
-              "beginning"
-            : NULL;
+    v->note = sets->is_cut ? "there are too many combinations of open sections; some "
+                             "samples are shown outside of all sections"
+              : m->slices->n_untimed > 0
+                  ? "the time of some calls is unknown; they are shown at the "
+                    "beginning"
+                  : NULL;
     return 0;
 }
 

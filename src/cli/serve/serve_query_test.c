@@ -53,8 +53,7 @@ TEST(serve_query_refuses_what_it_does_not_know)
         "{\"idle\": 1}",
         "{\"section\": \"a\\u0000b\"}",
         "{\"views\": \"functions\"",
-        "{\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": "
-        "1}"
+        "{\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": 1}"
     };
     struct sd_serve_query q;
 
