@@ -341,6 +341,7 @@ def test_short_lived_children_are_told(folder):
     told = watched(folder, """
         import subprocess
         say()
+        time.sleep(0.5)     # whoever watches begins when it is told
         for i in range(4):
             subprocess.check_call([sys.executable, "-S", "-c", "import time\\ndef job_%d():\\n    e = time.thread_time() + 0.15\\n    while time.thread_time() < e: pass\\njob_%d()" % (i, i)])
     """, ENDS, 300)
