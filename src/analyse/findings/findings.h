@@ -71,6 +71,6 @@ const char *sd_finding_search(struct sd_finding_case *c, const char *text);
 const char *sd_finding_search_name(struct sd_finding_case *c, const char *name);
 /* "12/34" of a thread, "12" of a process, in the arena; NULL when out of memory. */
 const char *sd_finding_thread(struct sd_finding_case *c, sd_track_id t);
-/* "sampled " where there is other evidence with stacks, too; else "". */
+/* "sampled " where there is other evidence with stacks; else "". */
 const char *sd_finding_verb(const struct sd_finding_case *c);
 #endif
