@@ -146,7 +146,7 @@ static int add_total(const struct sd_profile *p, const char *metric, struct sd_a
                      struct sd_curve *out)
 {
     struct sd_series all;
-    int rc = sd_sum_over_processes(p, metric, &all);
+    int rc = sd_moments_sum_processes(p, metric, &all);
 
     if (rc < 0)
         return rc;
@@ -471,7 +471,7 @@ static int set_mark(const struct sd_profile *p, const char *metric,
     out->mark = -1;
     if (c->n_all != 1 || strcmp(metric, "rss") != 0)
         return 0;
-    mark = sd_peak_bytes_of(p, c->series[0]->track);
+    mark = sd_process_peak_bytes(p, c->series[0]->track);
     if ((double)mark <= out->peak * 1.005)
         return 0;
     value = peak_text(a, SD_CELL_BYTES, (double)mark);

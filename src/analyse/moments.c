@@ -104,8 +104,8 @@ static bool is_wanted(const struct sd_profile *p, const struct sd_series *s,
            p->tracks[s->track.at].kind == SD_TRACK_PROCESS;
 }
 
-int sd_sum_over_processes(const struct sd_profile *p, const char *metric,
-                          struct sd_series *out)
+int sd_moments_sum_processes(const struct sd_profile *p, const char *metric,
+                             struct sd_series *out)
 {
     struct walker *heap = sd_zalloc((p->n_series + 1) * sizeof *heap);
     size_t n = 0;

@@ -13,6 +13,6 @@
 
 /* The sum as a series, whose buckets the caller releases (sd_series_release).  Metrics
  * that are no levels give an empty one. */
-int sd_sum_over_processes(const struct sd_profile *p, const char *metric,
-                          struct sd_series *out);
+int sd_moments_sum_processes(const struct sd_profile *p, const char *metric,
+                             struct sd_series *out);
 #endif

@@ -68,6 +68,42 @@ static const struct sd_column columns[N_COLUMNS] = {
     [HOST] = { "host", "machine it ran on", SD_CELL_TEXT, true, 9 },
 };
 
+int64_t sd_process_peak_bytes(const struct sd_profile *p, sd_track_id process)
+{
+    const struct sd_series *rss = sd_profile_series(p, process, "rss");
+    const struct sd_series *peak = sd_profile_series(p, process, "peak_rss");
+    int64_t most = -1;
+
+    if (rss)
+        most = rss->sum.max;
+    if (!p->window.is_set && peak && peak->sum.max > most)
+        most = peak->sum.max;
+    return most;
+}
+
+struct sd_process *sd_processes_survey(const struct sd_profile *p)
+{
+    struct sd_process *found = sd_zalloc((p->n_tracks + 1) * sizeof *found);
+
+    for (size_t i = 0; found && i < p->n_tracks; i++)
+        found[i].first_ns = UINT64_MAX;
+    for (uint32_t i = 0; found && i < p->n_tracks; i++) {
+        const struct sd_track *t = &p->tracks[i];
+        uint32_t at = sd_profile_process_of(p, (sd_track_id){ i }).at;
+        struct sd_process *one = at == UINT32_MAX ? NULL : &found[at];
+        bool has_events = t->first_ns <= t->last_ns;
+
+        if (!one)
+            continue;
+        one->is_one |= has_events ||
+                       (at == i && !p->window.is_set && t->status != SD_STATUS_UNKNOWN);
+        one->n_threads += has_events && t->kind == SD_TRACK_THREAD;
+        one->first_ns = t->first_ns < one->first_ns ? t->first_ns : one->first_ns;
+        one->last_ns = t->last_ns > one->last_ns ? t->last_ns : one->last_ns;
+    }
+    return found;
+}
+
 const char *sd_process_label(const struct sd_profile *p, uint32_t track,
                              struct sd_arena *a)
 {
@@ -126,7 +162,7 @@ static int fill_process(const struct sd_profile *p, uint32_t at,
 {
     const struct sd_track *t = &p->tracks[at];
     sd_track_id id = { at };
-    int64_t peak = sd_peak_bytes_of(p, id);
+    int64_t peak = sd_process_peak_bytes(p, id);
 
     row[PID] = sd_cell_number(SD_CELL_COUNT, (int64_t)t->number);
     if (t->name)
@@ -161,7 +197,7 @@ static int set_moment(const struct sd_profile *p, const char *metric,
                       enum sd_cell_kind kind, struct sd_cell *cell)
 {
     struct sd_series all;
-    int rc = sd_sum_over_processes(p, metric, &all);
+    int rc = sd_moments_sum_processes(p, metric, &all);
 
     if (rc == 0 && all.n_buckets > 0)
         *cell = sd_cell_number(kind, all.sum.max);
@@ -272,7 +308,7 @@ static int fill_table(const struct sd_profile *p, struct sd_view *v,
 int sd_view_processes(const struct sd_profile *p, const struct sd_view_request *r,
                       struct sd_view *v)
 {
-    struct sd_process *found = sd_survey_processes(p);
+    struct sd_process *found = sd_processes_survey(p);
     int rc = found ? fill_table(p, v, found) : sd_no_memory();
 
     (void)r;

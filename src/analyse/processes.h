@@ -11,13 +11,13 @@ struct sd_process {
     uint32_t n_threads;         /* that recorded something */
 };
 /* By track, in one pass; the caller frees it with sd_free.  NULL: out of memory. */
-struct sd_process *sd_survey_processes(const struct sd_profile *p);
-/* Of the whole run, whatever passed the filter. */
-uint64_t sd_run_wall_ns(const struct sd_profile *p);
+struct sd_process *sd_processes_survey(const struct sd_profile *p);
 /* The larger of its readings and of the kernel's mark, or -1.  The mark is of the whole
  * run: in a window only readings count. */
-int64_t sd_peak_bytes_of(const struct sd_profile *p, sd_track_id process);
+int64_t sd_process_peak_bytes(const struct sd_profile *p, sd_track_id process);
 /* "1234 python", in the arena; NULL when out of memory. */
 const char *sd_process_label(const struct sd_profile *p, uint32_t track,
                              struct sd_arena *a);
+/* How long the whole run took, whatever passed the filter. */
+uint64_t sd_run_wall_ns(const struct sd_profile *p);
 #endif

@@ -21,42 +21,6 @@ static bool meta_number(const struct sd_profile *p, const char *key, int64_t *n)
     return *n >= 0;
 }
 
-int64_t sd_peak_bytes_of(const struct sd_profile *p, sd_track_id process)
-{
-    const struct sd_series *rss = sd_profile_series(p, process, "rss");
-    const struct sd_series *peak = sd_profile_series(p, process, "peak_rss");
-    int64_t most = -1;
-
-    if (rss)
-        most = rss->sum.max;
-    if (!p->window.is_set && peak && peak->sum.max > most)
-        most = peak->sum.max;
-    return most;
-}
-
-struct sd_process *sd_survey_processes(const struct sd_profile *p)
-{
-    struct sd_process *found = sd_zalloc((p->n_tracks + 1) * sizeof *found);
-
-    for (size_t i = 0; found && i < p->n_tracks; i++)
-        found[i].first_ns = UINT64_MAX;
-    for (uint32_t i = 0; found && i < p->n_tracks; i++) {
-        const struct sd_track *t = &p->tracks[i];
-        uint32_t at = sd_profile_process_of(p, (sd_track_id){ i }).at;
-        struct sd_process *one = at == UINT32_MAX ? NULL : &found[at];
-        bool has_events = t->first_ns <= t->last_ns;
-
-        if (!one)
-            continue;
-        one->is_one |= has_events ||
-                       (at == i && !p->window.is_set && t->status != SD_STATUS_UNKNOWN);
-        one->n_threads += has_events && t->kind == SD_TRACK_THREAD;
-        one->first_ns = t->first_ns < one->first_ns ? t->first_ns : one->first_ns;
-        one->last_ns = t->last_ns > one->last_ns ? t->last_ns : one->last_ns;
-    }
-    return found;
-}
-
 /* As many as were seen: those that recorded something, or as many as the system counted
  * at one time, which knows those that are no Python's, but none that came and went. */
 static uint32_t threads_of(const struct sd_profile *p, sd_track_id process,
@@ -73,7 +37,7 @@ static void add_process(const struct sd_profile *p, sd_track_id process,
                         const struct sd_process *found, struct sd_summary *out)
 {
     const struct sd_series *cpu = sd_profile_series(p, process, "cpu");
-    int64_t peak = sd_peak_bytes_of(p, process);
+    int64_t peak = sd_process_peak_bytes(p, process);
 
     out->n_processes++;
     out->n_threads += threads_of(p, process, found);
@@ -86,7 +50,7 @@ static void add_process(const struct sd_profile *p, sd_track_id process,
 
 static int add_processes(const struct sd_profile *p, struct sd_summary *out)
 {
-    struct sd_process *found = sd_survey_processes(p);
+    struct sd_process *found = sd_processes_survey(p);
 
     if (!found)
         return sd_no_memory();
@@ -105,7 +69,7 @@ static int raise_peak(const struct sd_profile *p, struct sd_summary *out)
 
     if (out->n_processes < 2)
         return 0;
-    rc = sd_sum_over_processes(p, "rss", &all);
+    rc = sd_moments_sum_processes(p, "rss", &all);
     if (rc < 0)
         return rc;
     if (all.n_buckets > 0 && all.sum.max >= out->peak_bytes) {

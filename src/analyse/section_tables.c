@@ -328,8 +328,8 @@ static int64_t *inner_times(const struct sd_groups *g, struct sd_arena *a)
 
 /* One row per path: count, wall (total, share, min, mean, max), then every metric seen,
  * by what it adds up to; or a tree of nested sections. */
-int sd_view_sections(const struct sd_profile *p, const struct sd_view_request *r,
-                     struct sd_view *v)
+int sd_view_section_tables(const struct sd_profile *p, const struct sd_view_request *r,
+                           struct sd_view *v)
 {
     bool is_tree = r->is_tree;
     struct layout l = { .n = 0 };

@@ -270,7 +270,7 @@ bool sd_views_need_slices(const struct sd_view_request *r)
 bool sd_views_are_traced(const struct sd_profile *p, const struct sd_view_request *r)
 {
     return sd_profile_has(p, SD_CALLS) &&
-           sd_choice_evidence(p, &r->stacks.choice) == SD_CALLS;
+           sd_sample_choice_evidence(p, &r->stacks.choice) == SD_CALLS;
 }
 
 bool sd_views_are_both(const struct sd_profile *p, const struct sd_view_request *r)
@@ -397,7 +397,7 @@ static int make(const struct sd_profile *p, const struct sd_view_request *r,
         (a->flags & PSTATS && r->has_pstats && sd_views_are_traced(p, r)))
         return 0;
     if (r->is_for_eyes && a->flags & SHARES && sd_profile_has(p, SD_SAMPLES) &&
-        sd_choice_evidence(p, &r->stacks.choice) == SD_SAMPLES)
+        sd_sample_choice_evidence(p, &r->stacks.choice) == SD_SAMPLES)
         return make_by_cpu(p, r, a, v);
     return make_rows(p, r, a, v);
 }
@@ -475,7 +475,7 @@ int sd_views_make(const struct sd_profile *p, const struct sd_view_request *r,
                   struct sd_view *v)
 {
     bool are_both = sd_views_are_both(p, r);
-    enum sd_evidence first = sd_choice_evidence(p, &r->stacks.choice);
+    enum sd_evidence first = sd_sample_choice_evidence(p, &r->stacks.choice);
     int rc = sd_view_names_check(SD_OF_PROFILE, r);
 
     if (rc == 0 && !are_both)
@@ -525,7 +525,7 @@ static bool is_wanted_of_model(const struct sd_model_costs *c,
     return false;
 }
 
-int sd_model_views_make(const struct sd_model_costs *c, const struct sd_view_request *r,
+int sd_views_make_model(const struct sd_model_costs *c, const struct sd_view_request *r,
                         struct sd_view *v)
 {
     int rc = sd_view_names_check(SD_OF_MODEL, r);

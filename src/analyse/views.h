@@ -96,7 +96,7 @@ int sd_views_draw(const struct sd_profile *p, const struct sd_view_request *r,
 int sd_views_make(const struct sd_profile *p, const struct sd_view_request *r,
                   struct sd_view *v);
 /* The same of a model. */
-int sd_model_views_make(const struct sd_model_costs *c, const struct sd_view_request *r,
+int sd_views_make_model(const struct sd_model_costs *c, const struct sd_view_request *r,
                         struct sd_view *v);
 
 /* Is this one of the views of a profile that are wanted? */

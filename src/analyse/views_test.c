@@ -149,7 +149,7 @@ TEST(views_of_a_model_are_those_asked_for)
     sd_net_alexnet(&n);
     CHECK(sd_model_costs(&n.m, SD_COUNT_MACS, &c) == 0);
     CHECK(sd_model_metric_named("params", &r.model_metric) == 0);
-    CHECK(sd_model_views_make(&c, &r, &v) == 0);
+    CHECK(sd_views_make_model(&c, &r, &v) == 0);
     CHECK(v.n_tables == 1 && strcmp(v.tables[0].name, "types") == 0);
     CHECK(v.n_drawings == 3 && v.drawings[0].bars.n_bars == 3 &&
           v.drawings[0].bars.bars[0].values[0] == 9216 * 4096 + 4096);

@@ -341,8 +341,8 @@ static int sort(const struct sd_call_stats *s, const struct sd_call_request *req
     return rc;
 }
 
-int sd_call_tables(struct sd_call_stats *s, const struct sd_call_request *request,
-                   struct sd_out *out)
+int sd_call_report_write(struct sd_call_stats *s, const struct sd_call_request *request,
+                         struct sd_out *out)
 {
     struct typed t = { .maker = request->maker };
     struct sd_pstats_view view = { .limits = t.limits,

@@ -34,8 +34,8 @@ struct sd_call_request {
 
 /* Writes what is asked for; strips the stats when that is.  SD_EUSAGE with a sentence
  * for words, rows and expressions that are none. */
-int sd_call_tables(struct sd_call_stats *s, const struct sd_call_request *request,
-                   struct sd_out *out);
+int sd_call_report_write(struct sd_call_stats *s, const struct sd_call_request *request,
+                         struct sd_out *out);
 
 /* Are these words that calls can be sorted by? */
 bool sd_call_sort_is(const char *const *sort);

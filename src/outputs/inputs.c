@@ -106,7 +106,7 @@ int sd_output_choice_find(const struct sd_output_choice *c,
                           const struct sd_output **out)
 {
     const struct sd_profile *p = loaded->profile;
-    unsigned holds = p ? sd_profile_holds(p) : c->input->gives;
+    unsigned holds = p ? sd_holds_of_profile(p) : c->input->gives;
     const struct sd_output *o = choose(c, holds);
 
     sd_assert(o && o->write); /* it was checked before the file was loaded */

@@ -18,7 +18,7 @@
 #include "report/text/line_view.h"
 #include "report/text/memory_text.h"
 
-int sd_line_list_unit(const char *typed, double *unit_s)
+int sd_line_listing_unit(const char *typed, double *unit_s)
 {
     char *end;
 
@@ -63,7 +63,7 @@ static void put_json(struct sd_out *out, const struct sd_line_list *l)
 /* --- Text */
 
 static int put_time(const struct sd_line_list *l,
-                    const struct sd_line_list_request *request, struct sd_out *out)
+                    const struct sd_line_listing_request *request, struct sd_out *out)
 {
     const struct sd_line_text_request text = {
         .unit = request->unit_s,
@@ -101,7 +101,7 @@ static void remark_changed(const struct sd_profile *p, const struct sd_line_list
 /* All lines, and then those that were asked for: what is rare in one order is first in
  * another. */
 static int list_lines(const struct sd_line_list *l,
-                      const struct sd_line_list_request *request, struct sd_view *v)
+                      const struct sd_line_listing_request *request, struct sd_view *v)
 {
     const struct sd_view_request *t = request->tables;
     int rc;
@@ -115,7 +115,8 @@ static int list_lines(const struct sd_line_list *l,
 }
 
 static int put_hottest(const struct sd_line_list *l,
-                       const struct sd_line_list_request *request, struct sd_out *out)
+                       const struct sd_line_listing_request *request,
+                       struct sd_out *out)
 {
     struct sd_view v = { 0 };
     struct sd_json j;
@@ -137,16 +138,16 @@ static int put_hottest(const struct sd_line_list *l,
 }
 
 static int put_text(const struct sd_line_list *l,
-                    const struct sd_line_list_request *request, struct sd_out *out)
+                    const struct sd_line_listing_request *request, struct sd_out *out)
 {
     switch (request->layout) {
-    case SD_LINE_LIST_TIME:
+    case SD_LINE_LISTING_TIME:
         return put_time(l, request, out);
-    case SD_LINE_LIST_MEMORY:
+    case SD_LINE_LISTING_MEMORY:
         return sd_report_line_memory(l, request->precision, out);
-    case SD_LINE_LIST_COMBINED:
+    case SD_LINE_LISTING_COMBINED:
         return sd_report_lines_combined(l, &request->style, out);
-    case SD_LINE_LIST_HOTTEST:
+    case SD_LINE_LISTING_HOTTEST:
         break;
     }
     return put_hottest(l, request, out);
@@ -155,7 +156,7 @@ static int put_text(const struct sd_line_list *l,
 /* The interpreter keeps the name of a script as it was typed, and memory_profiler shows
  * that. */
 static void show_as_typed(struct sd_line_list *l,
-                          const struct sd_line_list_request *request)
+                          const struct sd_line_listing_request *request)
 {
     struct stat typed, file;
 
@@ -169,21 +170,22 @@ static void show_as_typed(struct sd_line_list *l,
     }
 }
 
-int sd_line_list_put(const struct sd_profile *p,
-                     const struct sd_line_list_request *request, struct sd_out *out)
+int sd_line_listing_put(const struct sd_profile *p,
+                        const struct sd_line_listing_request *request,
+                        struct sd_out *out)
 {
     struct sd_line_list l;
     int rc = sd_line_list_of(p, &l);
 
     if (rc == 0)
         remark_changed(p, &l, request->remarks);
-    if (rc == 0 && request->layout == SD_LINE_LIST_MEMORY)
+    if (rc == 0 && request->layout == SD_LINE_LISTING_MEMORY)
         show_as_typed(&l, request);
     if (request->skips_zero)
         sd_line_list_skip_zero(&l);
     if (request->is_raw)
         sd_line_list_make_raw(&l);
-    if (rc == 0 && request->layout != SD_LINE_LIST_HOTTEST &&
+    if (rc == 0 && request->layout != SD_LINE_LISTING_HOTTEST &&
         request->form == SD_TABLE_JSON)
         put_json(out, &l);
     else if (rc == 0)

@@ -11,15 +11,15 @@
 
 struct sd_view_request;
 
-enum sd_line_list_layout {
-    SD_LINE_LIST_TIME,     /* line_profiler's */
-    SD_LINE_LIST_MEMORY,   /* memory_profiler's */
-    SD_LINE_LIST_COMBINED, /* all that was measured, side by side */
-    SD_LINE_LIST_HOTTEST,  /* lines of all functions in one list */
+enum sd_line_listing_layout {
+    SD_LINE_LISTING_TIME,     /* line_profiler's */
+    SD_LINE_LISTING_MEMORY,   /* memory_profiler's */
+    SD_LINE_LISTING_COMBINED, /* all that was measured, side by side */
+    SD_LINE_LISTING_HOTTEST,  /* lines of all functions in one list */
 };
 
-struct sd_line_list_request {
-    enum sd_line_list_layout layout;
+struct sd_line_listing_request {
+    enum sd_line_listing_layout layout;
     enum sd_table_form form;              /* CSV is one list, whatever the layout */
     struct sd_text_style style;           /* of our own layouts */
     size_t rows;                          /* of the hottest; 0: all */
@@ -36,7 +36,8 @@ struct sd_line_list_request {
 };
 
 /* "1e-6" to seconds; SD_EUSAGE with a sentence. */
-int sd_line_list_unit(const char *typed, double *unit_s);
-int sd_line_list_put(const struct sd_profile *p,
-                     const struct sd_line_list_request *request, struct sd_out *out);
+int sd_line_listing_unit(const char *typed, double *unit_s);
+int sd_line_listing_put(const struct sd_profile *p,
+                        const struct sd_line_listing_request *request,
+                        struct sd_out *out);
 #endif

@@ -89,8 +89,8 @@ static void put_json(struct sd_out *out, const struct sd_line_stats *s,
     sd_out_text(out, "\n");
 }
 
-int sd_line_tables(const struct sd_line_stats *s, enum sd_table_form form,
-                   const struct sd_line_text_request *request, struct sd_out *out)
+int sd_line_report_write(const struct sd_line_stats *s, enum sd_table_form form,
+                         const struct sd_line_text_request *request, struct sd_out *out)
 {
     size_t *order;
     int rc;

@@ -9,6 +9,7 @@
 #include "outputs/line_listing.h"
 #include "report/text/line_text.h"
 
-int sd_line_tables(const struct sd_line_stats *s, enum sd_table_form form,
-                   const struct sd_line_text_request *request, struct sd_out *out);
+int sd_line_report_write(const struct sd_line_stats *s, enum sd_table_form form,
+                         const struct sd_line_text_request *request,
+                         struct sd_out *out);
 #endif

@@ -42,7 +42,7 @@ static struct kind kind_at(size_t i)
                           sd_evidence[i].collector, sd_evidence[i].command };
 }
 
-unsigned sd_profile_holds(const struct sd_profile *p)
+unsigned sd_holds_of_profile(const struct sd_profile *p)
 {
     unsigned holds = SD_HOLDS_EVENTS;
 
@@ -53,7 +53,7 @@ unsigned sd_profile_holds(const struct sd_profile *p)
            (p->n_timeline_calls > 0 ? SD_HOLDS_TIMELINE : 0);
 }
 
-unsigned sd_collector_holds(const char *name)
+unsigned sd_holds_of_collector(const char *name)
 {
     unsigned holds = SD_HOLDS_EVENTS;
 
@@ -63,6 +63,12 @@ unsigned sd_collector_holds(const char *name)
         holds |= k.collector && strcmp(k.collector, name) == 0 ? k.holds : 0;
     }
     return holds;
+}
+
+bool sd_holds_lines_alone(const struct sd_profile *p)
+{
+    return sd_profile_has(p, SD_LINES) && !sd_profile_has_stacks(p) &&
+           p->n_span_events == 0 && p->n_point_events == 0;
 }
 
 static const char *title(const struct kind *k) { return k->title; }

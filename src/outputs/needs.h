@@ -6,8 +6,10 @@
 #include "formats/output.h"
 
 /* What a profile holds, and what a collector of that name records. */
-unsigned sd_profile_holds(const struct sd_profile *p);
-unsigned sd_collector_holds(const char *name);
+unsigned sd_holds_of_profile(const struct sd_profile *p);
+unsigned sd_holds_of_collector(const char *name);
+/* Were lines counted, and nothing else recorded? */
+bool sd_holds_lines_alone(const struct sd_profile *p);
 
 /* Fails with `code` and "<start> no sampled stacks or traced calls; record them with:
  * sonde run --with sample, or sonde calls": `needs` is what would do, any of it. */

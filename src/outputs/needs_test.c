@@ -44,8 +44,8 @@ TEST(needs_know_what_profiles_hold_and_collectors_record)
 
     for (size_t i = 0; i < N_KINDS; i++) {
         fill(&p, i);
-        CHECK(sd_profile_holds(&p) == (SD_HOLDS_EVENTS | kinds[i].holds));
-        CHECK(sd_collector_holds(kinds[i].collector) == sd_profile_holds(&p));
+        CHECK(sd_holds_of_profile(&p) == (SD_HOLDS_EVENTS | kinds[i].holds));
+        CHECK(sd_holds_of_collector(kinds[i].collector) == sd_holds_of_profile(&p));
     }
 }
 
@@ -115,7 +115,7 @@ TEST(a_timeline_without_totals_can_be_a_trace_and_nothing_with_stacks)
     const struct sd_profile p = { .n_timeline_calls = 1 };
     const struct sd_output *out;
 
-    CHECK(sd_profile_holds(&p) == (SD_HOLDS_EVENTS | SD_HOLDS_TIMELINE));
+    CHECK(sd_holds_of_profile(&p) == (SD_HOLDS_EVENTS | SD_HOLDS_TIMELINE));
     CHECK(find("x.trace.json", NULL, false, &p, &out) == 0);
     CHECK(find("x.collapsed", NULL, false, &p, &out) == SD_EABSENT);
 }

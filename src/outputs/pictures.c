@@ -69,14 +69,15 @@ static int draw(const struct sd_profile *p, const struct sd_view_request *r,
     return rc;
 }
 
-int sd_flame_write(const struct sd_profile *p, const struct sd_view_request *r,
-                   struct sd_picture_size size, struct sd_out *out)
+int sd_picture_write_flame(const struct sd_profile *p, const struct sd_view_request *r,
+                           struct sd_picture_size size, struct sd_out *out)
 {
     return draw(p, r, "flame", SD_PICTURE_SVG, size, out);
 }
 
-int sd_plot_write(const struct sd_profile *p, const struct sd_view_request *r,
-                  const char *path, struct sd_picture_size size, struct sd_out *out)
+int sd_picture_write_plot(const struct sd_profile *p, const struct sd_view_request *r,
+                          const char *path, struct sd_picture_size size,
+                          struct sd_out *out)
 {
     enum sd_picture kind;
 
@@ -89,8 +90,9 @@ int sd_plot_write(const struct sd_profile *p, const struct sd_view_request *r,
     return draw(p, r, "plot", kind, size, out);
 }
 
-int sd_growth_write(const struct sd_profile *p, const struct sd_view_request *r,
-                    const char *path, struct sd_picture_size size, struct sd_out *out)
+int sd_picture_write_growth(const struct sd_profile *p, const struct sd_view_request *r,
+                            const char *path, struct sd_picture_size size,
+                            struct sd_out *out)
 {
     enum sd_picture kind = SD_PICTURE_SVG;
 
@@ -120,15 +122,15 @@ static int write_flame(const struct sd_output_job *job, struct sd_out *out)
             .has_full_files = style->has_full_files,
             .has_no_lines = style->has_no_lines,
         };
-    return sd_flame_write(job->profile, &r, (struct sd_picture_size){ 0 }, out);
+    return sd_picture_write_flame(job->profile, &r, (struct sd_picture_size){ 0 }, out);
 }
 
 static int write_plot(const struct sd_output_job *job, struct sd_out *out)
 {
     static const struct sd_view_request all;
 
-    return sd_plot_write(job->profile, &all, job->to, (struct sd_picture_size){ 0 },
-                         out);
+    return sd_picture_write_plot(job->profile, &all, job->to,
+                                 (struct sd_picture_size){ 0 }, out);
 }
 
 const struct sd_output sd_output_flamegraph = {

@@ -21,10 +21,12 @@ int sd_drawing_write(const struct sd_drawing *d, enum sd_picture kind,
                      struct sd_picture_size size, struct sd_out *out);
 /* The views of a profile that are pictures.  A plot needs the name of a picture; growth
  * goes to "-" as SVG. */
-int sd_flame_write(const struct sd_profile *p, const struct sd_view_request *r,
-                   struct sd_picture_size size, struct sd_out *out);
-int sd_plot_write(const struct sd_profile *p, const struct sd_view_request *r,
-                  const char *path, struct sd_picture_size size, struct sd_out *out);
-int sd_growth_write(const struct sd_profile *p, const struct sd_view_request *r,
-                    const char *path, struct sd_picture_size size, struct sd_out *out);
+int sd_picture_write_flame(const struct sd_profile *p, const struct sd_view_request *r,
+                           struct sd_picture_size size, struct sd_out *out);
+int sd_picture_write_plot(const struct sd_profile *p, const struct sd_view_request *r,
+                          const char *path, struct sd_picture_size size,
+                          struct sd_out *out);
+int sd_picture_write_growth(const struct sd_profile *p, const struct sd_view_request *r,
+                            const char *path, struct sd_picture_size size,
+                            struct sd_out *out);
 #endif

@@ -31,7 +31,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
     if (!sd_profile_has(job->profile, SD_CALLS) &&
         sd_profile_has(job->profile, SD_SAMPLES))
         return write_samples(job, out);
-    return sd_call_counts_put_pstats(job->profile, &all, out);
+    return sd_pstats_tables_put_file(job->profile, &all, out);
 }
 
 const struct sd_output sd_output_pstats = {

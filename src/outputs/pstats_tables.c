@@ -18,7 +18,7 @@ static int put_table(const struct sd_profile *p, const struct sd_stacks_request 
     sd_call_stats_init(&stats);
     rc = sd_call_counts_stats(p, traced, &stats);
     if (rc == 0)
-        rc = sd_call_tables(&stats, &request, out);
+        rc = sd_call_report_write(&stats, &request, out);
     sd_call_stats_release(&stats);
     return rc;
 }
@@ -57,14 +57,14 @@ static int put_threads(const struct sd_profile *p,
     return rc;
 }
 
-int sd_call_counts_put(const struct sd_profile *p, const struct sd_view_request *r,
-                       const struct sd_call_request *calls, struct sd_out *out)
+int sd_pstats_tables_put(const struct sd_profile *p, const struct sd_view_request *r,
+                         const struct sd_call_request *calls, struct sd_out *out)
 {
     return r->has_threads ? put_threads(p, &r->stacks, calls, out)
                           : put_table(p, &r->stacks, calls, out);
 }
 
-int sd_call_counts_put_pstats(const struct sd_profile *p,
+int sd_pstats_tables_put_file(const struct sd_profile *p,
                               const struct sd_stacks_request *request,
                               struct sd_out *out)
 {
@@ -79,9 +79,9 @@ int sd_call_counts_put_pstats(const struct sd_profile *p,
     return rc;
 }
 
-void sd_call_counts_remark(const struct sd_profile *p,
-                           const struct sd_stacks_request *request,
-                           const struct sd_remarks *to)
+void sd_pstats_tables_remark(const struct sd_profile *p,
+                             const struct sd_stacks_request *request,
+                             const struct sd_remarks *to)
 {
     struct sd_buf remarks = { 0 };
 

@@ -5,6 +5,7 @@
 #include "formats/event_files.h"
 #include "outputs/call_report.h"
 #include "outputs/line_report.h"
+#include "outputs/needs.h"
 #include "outputs/outputs.h"
 #include "outputs/tables.h"
 
@@ -13,11 +14,11 @@ extern const struct sd_output sd_output_chrometrace;
 static int put_lines(const struct sd_output_job *job, enum sd_table_form form,
                      struct sd_out *out)
 {
-    const struct sd_line_list_request request = { .layout = SD_LINE_LIST_COMBINED,
-                                                  .form = form,
-                                                  .remarks = job->remarks };
+    const struct sd_line_listing_request request = { .layout = SD_LINE_LISTING_COMBINED,
+                                                     .form = form,
+                                                     .remarks = job->remarks };
 
-    return sd_line_list_put(job->profile, &request, out);
+    return sd_line_listing_put(job->profile, &request, out);
 }
 
 /* As `sonde report` prints them. */
@@ -33,7 +34,7 @@ static int put_tables(const struct sd_output_job *job, struct sd_out *out)
     struct sd_view view = { 0 };
     int rc = sd_tables_of(p, &request, &view);
 
-    sd_summary_words(&words, p, true);
+    sd_tables_summary_words(&words, p, true);
     if (words.bad)
         rc = sd_no_memory();
     if (rc == 0) {
@@ -43,7 +44,7 @@ static int put_tables(const struct sd_output_job *job, struct sd_out *out)
         sd_out_text(out, sd_profile_has(p, SD_LINES) && view.n_tables > 0 ? "\n" : "");
     }
     if (rc == 0)
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     sd_buf_release(&words);
     sd_view_release(&view);
     return rc;
@@ -56,8 +57,8 @@ static int put_stats(const struct sd_output_job *job, enum sd_table_form form,
     static const struct sd_line_text_request lines = { .unit = 1e-6 };
     const struct sd_call_request calls = { .form = form };
 
-    return job->calls ? sd_call_tables(job->calls, &calls, out)
-                      : sd_line_tables(job->lines, form, &lines, out);
+    return job->calls ? sd_call_report_write(job->calls, &calls, out)
+                      : sd_line_report_write(job->lines, form, &lines, out);
 }
 
 static int write_txt(const struct sd_output_job *job, struct sd_out *out)
@@ -71,16 +72,16 @@ static int write_csv(const struct sd_output_job *job, struct sd_out *out)
 {
     if (!job->profile)
         return put_stats(job, SD_TABLE_CSV, out);
-    return sd_profile_is_lines_alone(job->profile) ? put_lines(job, SD_TABLE_CSV, out)
-                                                   : sd_csv_write_events(job, out);
+    return sd_holds_lines_alone(job->profile) ? put_lines(job, SD_TABLE_CSV, out)
+                                              : sd_csv_write_events(job, out);
 }
 
 static int write_json(const struct sd_output_job *job, struct sd_out *out)
 {
     if (!job->profile)
         return put_stats(job, SD_TABLE_JSON, out);
-    return sd_profile_is_lines_alone(job->profile) ? put_lines(job, SD_TABLE_JSON, out)
-                                                   : sd_json_write_events(job, out);
+    return sd_holds_lines_alone(job->profile) ? put_lines(job, SD_TABLE_JSON, out)
+                                              : sd_json_write_events(job, out);
 }
 
 const struct sd_output sd_output_csv = {

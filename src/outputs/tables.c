@@ -7,12 +7,6 @@
 #include "analyse/stacks/threads.h"
 #include "base/mem.h"
 
-bool sd_profile_is_lines_alone(const struct sd_profile *p)
-{
-    return sd_profile_has(p, SD_LINES) && !sd_profile_has_stacks(p) &&
-           p->n_span_events == 0 && p->n_point_events == 0;
-}
-
 /* The columns of what a request for traced calls is about. */
 static int add_columns(const struct sd_view_request *r, struct sd_view *v)
 {

@@ -9,9 +9,6 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
-/* Were lines counted, and nothing else recorded? */
-bool sd_profile_is_lines_alone(const struct sd_profile *p);
-
 /* Fills a zeroed view with what is wanted (analyse/views.h), less tables without rows,
  * in the order and number of rows that the request says.  SD_EUSAGE with a sentence
  * when there is no such view or column. */
@@ -28,21 +25,21 @@ int sd_tables_check_order(const struct sd_view_request *r);
 /* Sorts them and cuts them to as many rows as are asked for. */
 int sd_tables_order(struct sd_view *v, const struct sd_view_request *r);
 
-void sd_tables_text(struct sd_out *out, const struct sd_view *v,
-                    const struct sd_text_style *style);
+void sd_tables_put_text(struct sd_out *out, const struct sd_view *v,
+                        const struct sd_text_style *style);
 /* The first of them: one table is one CSV file. */
-void sd_tables_csv(struct sd_out *out, const struct sd_view *v);
+void sd_tables_put_csv(struct sd_out *out, const struct sd_view *v);
 
 /* One object: what the capture is, its summary, and every table and drawing under its
- * name.  Of a
- * capture that is not kept there is no file. */
-void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
-                    const struct sd_view *v, char *const *files, size_t n_files);
+ * name.  Of a capture that is not kept there is no file. */
+void sd_tables_put_json(struct sd_out *out, const struct sd_profile *p,
+                        const struct sd_view *v, char *const *files, size_t n_files);
 
 /* What the events of a capture tell, with what `run` knew unless a filter of time is
  * set.  SD_ENOMEM with its sentence; *out is then not to be shown. */
-int sd_facts_of(const struct sd_profile *p, struct sd_summary *out);
+int sd_tables_summary(const struct sd_profile *p, struct sd_summary *out);
 /* "12.4 s wall, 11.9 s CPU, peak 412 MiB, 1,239 samples (0 missed) in 1 process, 3
  * threads"; with `says_lost`, and where some are, "(0 missed, 2 lost)". */
-void sd_summary_words(struct sd_buf *to, const struct sd_profile *p, bool says_lost);
+void sd_tables_summary_words(struct sd_buf *to, const struct sd_profile *p,
+                             bool says_lost);
 #endif

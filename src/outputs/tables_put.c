@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "outputs/tables.h"
 
-void sd_tables_text(struct sd_out *out, const struct sd_view *v,
-                    const struct sd_text_style *style)
+void sd_tables_put_text(struct sd_out *out, const struct sd_view *v,
+                        const struct sd_text_style *style)
 {
     for (size_t i = 0; i < v->n_tables; i++) {
         sd_out_text(out, i ? "\n" : "");
@@ -17,7 +17,7 @@ void sd_tables_text(struct sd_out *out, const struct sd_view *v,
     }
 }
 
-void sd_tables_csv(struct sd_out *out, const struct sd_view *v)
+void sd_tables_put_csv(struct sd_out *out, const struct sd_view *v)
 {
     if (v->n_tables)
         sd_report_table_csv(out, &v->tables[0]);
@@ -37,7 +37,7 @@ static int64_t largest_maxrss(const struct sd_profile *p)
     return largest;
 }
 
-int sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
+int sd_tables_summary(const struct sd_profile *p, struct sd_summary *out)
 {
     int64_t maxrss = largest_maxrss(p);
     int rc = sd_analyse_summary(p, out);
@@ -57,7 +57,7 @@ static void put_summary(struct sd_json *j, const struct sd_profile *p)
 {
     struct sd_summary f;
 
-    if (sd_facts_of(p, &f) < 0)
+    if (sd_tables_summary(p, &f) < 0)
         j->out->pending.bad = true; /* said by the flush */
     sd_json_key_object(j, "summary");
     sd_json_key_uint(j, "wall_ns", f.wall_ns);
@@ -111,8 +111,8 @@ static void put_metrics(struct sd_json *j, const struct sd_profile *p)
     sd_json_end(j);
 }
 
-void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
-                    const struct sd_view *v, char *const *files, size_t n_files)
+void sd_tables_put_json(struct sd_out *out, const struct sd_profile *p,
+                        const struct sd_view *v, char *const *files, size_t n_files)
 {
     struct sd_json j;
 
@@ -168,12 +168,13 @@ static const char *in_seconds(char out[SD_TEXT_MAX], uint64_t ns)
     return out;
 }
 
-void sd_summary_words(struct sd_buf *to, const struct sd_profile *p, bool says_lost)
+void sd_tables_summary_words(struct sd_buf *to, const struct sd_profile *p,
+                             bool says_lost)
 {
     char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
     struct sd_summary f;
 
-    if (sd_facts_of(p, &f) < 0) {
+    if (sd_tables_summary(p, &f) < 0) {
         to->bad = true;
         return;
     }

@@ -33,7 +33,7 @@ static void check_writing(const struct sd_model *m)
 
 static void check_counting(const struct sd_model *m)
 {
-    for (enum sd_count_mode mode = 0; mode < SD_COUNT_MODES; mode++) {
+    for (enum sd_model_mode mode = 0; mode < SD_COUNT_MODES; mode++) {
         struct sd_model_costs costs;
         struct sd_model_fit fit;
         int rc = sd_model_costs(m, mode, &costs);

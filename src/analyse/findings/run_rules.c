@@ -183,7 +183,7 @@ int sd_find_growing_memory(struct sd_finding_case *c, struct sd_profile_finding 
 {
     int64_t least[GROWTH_PARTS] = { 0 };
     struct sd_series all;
-    int rc = sd_sum_over_processes(c->p, "rss", &all);
+    int rc = sd_moments_sum_processes(c->p, "rss", &all);
 
     if (rc < 0)
         return rc;

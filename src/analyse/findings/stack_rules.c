@@ -68,7 +68,7 @@ static bool is_library(const struct sd_calltree *t, uint32_t callee)
 static bool is_own(const struct sd_calltree *t, uint32_t callee)
 {
     return !t->callees[callee].import &&
-           sd_flame_kind_of(site_of(t, callee)) == SD_FLAME_OWN;
+           sd_flametree_kind_of(site_of(t, callee)) == SD_FLAME_OWN;
 }
 
 static int link_function(struct sd_finding_case *c, struct sd_profile_finding *out,
@@ -198,7 +198,7 @@ static const struct sd_site *waiting_function(const struct sd_profile *p,
                                               sd_stack_id stack)
 {
     for (uint32_t at = stack.at; at != NONE; at = p->stacks[at].parent.at)
-        if (sd_flame_kind_of(&p->sites[p->stacks[at].site.at]) == SD_FLAME_OWN)
+        if (sd_flametree_kind_of(&p->sites[p->stacks[at].site.at]) == SD_FLAME_OWN)
             return &p->sites[p->stacks[at].site.at];
     return stack.at == NONE ? NULL : &p->sites[p->stacks[stack.at].site.at];
 }

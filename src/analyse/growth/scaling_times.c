@@ -76,7 +76,7 @@ static int read_times(struct sd_scaling_times *g,
         uint32_t at = t->items[i].stack.at;
         int64_t ns = sd_sum_i64(value(t, time, i), value(t, cost, i));
 
-        if (at == NONE || !sd_sample_is_chosen(&request->choice, &t->items[i]))
+        if (at == NONE || !sd_sample_choice_takes(&request->choice, &t->items[i]))
             continue;
         g->own[at] = sd_sum_i64(g->own[at], ns);
         g->starts[at] = sd_sum_i64(g->starts[at], value(t, starts, i));

@@ -32,9 +32,9 @@ static int64_t last_axis(const struct sd_operand *o)
 /* The elements of a layer's weight; of one that is made of several they all count. */
 static int64_t weight(const struct sd_model *m, uint32_t layer)
 {
-    const struct sd_model_tensor *t = sd_layer_tensor(m, layer, "weight");
+    const struct sd_model_tensor *t = sd_mode_layer_tensor(m, layer, "weight");
 
-    return t ? sd_dims_elements(t->dims) : sd_layer_params(m, layer);
+    return t ? sd_dims_elements(t->dims) : sd_mode_layer_params(m, layer);
 }
 
 /* The size of a kernel over all axes, without channels. */
@@ -58,7 +58,7 @@ static const char *word_of(const struct sd_model *m, uint32_t layer, const char 
 
 static bool is_affine(const struct sd_model *m, uint32_t layer)
 {
-    return sd_layer_has(m, layer, "weight");
+    return sd_mode_layer_has(m, layer, "weight");
 }
 
 /* --- metinor.  Its formulas are torchstat's: additions and multiplications apart. */
@@ -71,21 +71,21 @@ static struct sd_mode_counts metinor_conv(const struct sd_model *m, uint32_t lay
                                           const struct sd_layer_call *c,
                                           bool transposed)
 {
-    bool has_bias = sd_layer_has(m, layer, "bias");
-    int64_t at = positions(transposed ? sd_call_in(c) : sd_call_out(c));
+    bool has_bias = sd_mode_layer_has(m, layer, "bias");
+    int64_t at = positions(transposed ? sd_mode_call_in(c) : sd_mode_call_out(c));
     int64_t macs = sd_times(at, weight(m, layer));
-    int64_t out = sd_times(at, axis(sd_call_out(c), 1));
+    int64_t out = sd_times(at, axis(sd_mode_call_out(c), 1));
 
     /* Of one output: k multiplications, k - 1 additions, one more for a bias. */
     return (struct sd_mode_counts){
-        .macs = sd_plus(macs, has_bias ? sd_call_out_elements(c) : 0),
+        .macs = sd_plus(macs, has_bias ? sd_mode_call_out_elements(c) : 0),
         .madds = sd_times(2, macs) - (has_bias ? 0 : out),
     };
 }
 
 static struct sd_mode_counts metinor_linear(const struct sd_layer_call *c)
 {
-    int64_t out = sd_call_out_elements(c), k = last_axis(sd_call_in(c));
+    int64_t out = sd_mode_call_out_elements(c), k = last_axis(sd_mode_call_in(c));
 
     return (struct sd_mode_counts){ .macs = sd_times(out, k),
                                     .madds = sd_times(out, sd_times(2, k) - 1) };
@@ -94,30 +94,30 @@ static struct sd_mode_counts metinor_linear(const struct sd_layer_call *c)
 static struct sd_mode_counts metinor(const struct sd_model *m, uint32_t layer,
                                      const struct sd_layer_call *c)
 {
-    int64_t in = sd_call_in_elements(c), out = sd_call_out_elements(c);
+    int64_t in = sd_mode_call_in_elements(c), out = sd_mode_call_out_elements(c);
 
-    if (sd_layer_is_nd(m, layer, "Conv"))
+    if (sd_mode_layer_is_nd(m, layer, "Conv"))
         return metinor_conv(m, layer, c, false);
-    if (sd_layer_is_nd(m, layer, "ConvTranspose"))
+    if (sd_mode_layer_is_nd(m, layer, "ConvTranspose"))
         return metinor_conv(m, layer, c, true);
-    if (sd_layer_is(m, layer, "Linear"))
+    if (sd_mode_layer_is(m, layer, "Linear"))
         return metinor_linear(c);
-    if (sd_layer_is_nd(m, layer, "BatchNorm"))
+    if (sd_mode_layer_is_nd(m, layer, "BatchNorm"))
         return (struct sd_mode_counts){ .macs =
                                             sd_times(is_affine(m, layer) ? 2 : 1, in),
                                         .madds = sd_times(4, in) };
-    if (sd_layer_is_any(m, layer, relus))
+    if (sd_mode_layer_is_any(m, layer, relus))
         return (struct sd_mode_counts){ .macs = in, .madds = in };
-    if (sd_layer_is(m, layer, "MaxPool2d"))
+    if (sd_mode_layer_is(m, layer, "MaxPool2d"))
         return (struct sd_mode_counts){ .macs = in,
                                         .madds =
                                             sd_times(kernel(m, layer, 2) - 1, out) };
-    if (sd_layer_is(m, layer, "AvgPool2d"))
+    if (sd_mode_layer_is(m, layer, "AvgPool2d"))
         return (struct sd_mode_counts){ .macs = in,
                                         .madds = sd_times(kernel(m, layer, 2), out) };
-    if (sd_layer_is(m, layer, "Upsample"))
+    if (sd_mode_layer_is(m, layer, "Upsample"))
         return (struct sd_mode_counts){ .macs = out };
-    if (sd_layer_is(m, layer, "Softmax") && in > 0)
+    if (sd_mode_layer_is(m, layer, "Softmax") && in > 0)
         return (struct sd_mode_counts){ .madds = sd_times(3, in) - 1 };
     return (struct sd_mode_counts){ 0 };
 }
@@ -143,9 +143,9 @@ static int64_t gates(const struct sd_model *m, uint32_t layer, int64_t in,
     bool has_bias = sd_layer_number(m, layer, "bias", 0, 1) != 0;
     int64_t gate = (in + hidden) * hidden + hidden + (has_bias ? 2 * hidden : 0);
 
-    if (sd_layer_is(m, layer, "LSTM") || sd_layer_is(m, layer, "LSTMCell"))
+    if (sd_mode_layer_is(m, layer, "LSTM") || sd_mode_layer_is(m, layer, "LSTMCell"))
         return 4 * gate + 4 * hidden;
-    if (sd_layer_is(m, layer, "GRU") || sd_layer_is(m, layer, "GRUCell"))
+    if (sd_mode_layer_is(m, layer, "GRU") || sd_mode_layer_is(m, layer, "GRUCell"))
         return 3 * gate + 4 * hidden;
     return gate;
 }
@@ -167,7 +167,7 @@ static int64_t thop_recurrent(const struct sd_model *m, uint32_t layer,
     one = sd_plus(
         sd_times(sides, gates(m, layer, in, hidden)),
         sd_times(n_layers - 1, sides * gates(m, layer, sides * hidden, hidden)));
-    return sd_times(one, sd_call_in_elements(c) / in);
+    return sd_times(one, sd_mode_call_in_elements(c) / in);
 }
 
 /* For each element that comes out; 0: it has no price for this way. */
@@ -190,14 +190,14 @@ static int64_t thop_upsample(const struct sd_model *m, uint32_t layer)
 static int64_t thop_softmax(const struct sd_model *m, uint32_t layer,
                             const struct sd_layer_call *c)
 {
-    const struct sd_operand *in = sd_call_in(c);
+    const struct sd_operand *in = sd_mode_call_in(c);
     uint32_t at;
     int64_t n;
 
     if (!in || !sd_axis_find(sd_layer_number(m, layer, "dim", 0, -1), in->dims.n, &at))
         return 0;
     n = in->dims.d[at];
-    return n > 0 ? sd_times(sd_call_in_elements(c) / n, sd_times(3, n) - 1) : 0;
+    return n > 0 ? sd_times(sd_mode_call_in_elements(c) / n, sd_times(3, n) - 1) : 0;
 }
 
 static int64_t thop(const struct sd_model *m, uint32_t layer,
@@ -211,23 +211,25 @@ static int64_t thop(const struct sd_model *m, uint32_t layer,
     static const char *const resizing[] = { "Upsample", "UpsamplingNearest2d",
                                             "UpsamplingBilinear2d", NULL };
 
-    if (sd_layer_is_nd(m, layer, "Conv") || sd_layer_is_nd(m, layer, "ConvTranspose"))
-        return sd_times(positions(sd_call_out(c)), weight(m, layer));
-    if (sd_layer_is(m, layer, "Linear"))
-        return sd_times(sd_call_out_elements(c), last_axis(sd_call_in(c)));
-    if (sd_layer_is_any(m, layer, norms))
-        return sd_times(is_affine(m, layer) ? 4 : 2, sd_call_in_elements(c));
-    if (sd_layer_is(m, layer, "PReLU") && !(m->layers[layer].flags & SD_LAYER_TRAINING))
-        return sd_call_in_elements(c);
-    if (sd_layer_is(m, layer, "Softmax"))
+    if (sd_mode_layer_is_nd(m, layer, "Conv") ||
+        sd_mode_layer_is_nd(m, layer, "ConvTranspose"))
+        return sd_times(positions(sd_mode_call_out(c)), weight(m, layer));
+    if (sd_mode_layer_is(m, layer, "Linear"))
+        return sd_times(sd_mode_call_out_elements(c), last_axis(sd_mode_call_in(c)));
+    if (sd_mode_layer_is_any(m, layer, norms))
+        return sd_times(is_affine(m, layer) ? 4 : 2, sd_mode_call_in_elements(c));
+    if (sd_mode_layer_is(m, layer, "PReLU") &&
+        !(m->layers[layer].flags & SD_LAYER_TRAINING))
+        return sd_mode_call_in_elements(c);
+    if (sd_mode_layer_is(m, layer, "Softmax"))
         return thop_softmax(m, layer, c);
-    if (sd_layer_is_nd(m, layer, "AvgPool"))
-        return sd_call_out_elements(c);
-    if (sd_layer_is_nd(m, layer, "AdaptiveAvgPool"))
-        return sd_plus(sd_call_in_elements(c), sd_call_out_elements(c));
-    if (sd_layer_is_any(m, layer, resizing))
-        return sd_times(thop_upsample(m, layer), sd_call_out_elements(c));
-    if (sd_layer_is_any(m, layer, recurrent))
+    if (sd_mode_layer_is_nd(m, layer, "AvgPool"))
+        return sd_mode_call_out_elements(c);
+    if (sd_mode_layer_is_nd(m, layer, "AdaptiveAvgPool"))
+        return sd_plus(sd_mode_call_in_elements(c), sd_mode_call_out_elements(c));
+    if (sd_mode_layer_is_any(m, layer, resizing))
+        return sd_times(thop_upsample(m, layer), sd_mode_call_out_elements(c));
+    if (sd_mode_layer_is_any(m, layer, recurrent))
         return thop_recurrent(m, layer, c);
     return 0;
 }
@@ -247,8 +249,10 @@ static int64_t hooks_step(const struct sd_model *m, uint32_t layer, const char *
     static const char *const names[] = { "weight_ih", "weight_hh", "bias_ih",
                                          "bias_hh" };
     int64_t hidden = sd_layer_number(m, layer, "hidden_size", 0, 0), all;
-    bool is_lstm = sd_layer_is(m, layer, "LSTM") || sd_layer_is(m, layer, "LSTMCell");
-    bool is_gru = sd_layer_is(m, layer, "GRU") || sd_layer_is(m, layer, "GRUCell");
+    bool is_lstm =
+        sd_mode_layer_is(m, layer, "LSTM") || sd_mode_layer_is(m, layer, "LSTMCell");
+    bool is_gru =
+        sd_mode_layer_is(m, layer, "GRU") || sd_mode_layer_is(m, layer, "GRUCell");
 
     all = hidden > 0 ? sd_times(is_lstm ? 10 : is_gru ? 7 : 1, hidden) : 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -256,7 +260,7 @@ static int64_t hooks_step(const struct sd_model *m, uint32_t layer, const char *
         char name[32];
 
         snprintf(name, sizeof name, "%s%s", names[i], suffix);
-        t = sd_layer_tensor(m, layer, name);
+        t = sd_mode_layer_tensor(m, layer, name);
         all = sd_plus(all, t ? sd_dims_elements(t->dims) : 0);
     }
     return all;
@@ -280,7 +284,7 @@ static int64_t hooks_recurrent(const struct sd_model *m, uint32_t layer,
     }
     if (sd_layer_number(m, layer, "bidirectional", 0, 0))
         one = sd_times(2, one);
-    return sd_times(one, sd_call_in_elements(c) / in);
+    return sd_times(one, sd_mode_call_in_elements(c) / in);
 }
 
 /* Of one of its inputs: (length, batch, width), or (batch, length, width), or without a
@@ -318,7 +322,7 @@ static int64_t hooks_attention(const struct sd_model *m, uint32_t layer,
     v = line_of(&c->in[2], is_batch_first);
     all = sd_times(q.length, q.width); /* scaling */
     all = sd_plus(all, sd_plus(squared(q), sd_plus(squared(k), squared(v))));
-    if (sd_layer_has(m, layer, "in_proj_bias"))
+    if (sd_mode_layer_has(m, layer, "in_proj_bias"))
         all = sd_plus(
             all, sd_times(sd_plus(q.length, sd_plus(k.length, v.length)), q.width));
     /* Both products and the softmax, in each head. */
@@ -335,31 +339,34 @@ static int64_t hooks(const struct sd_model *m, uint32_t layer,
 {
     static const char *const activations[] = { "ReLU",  "PReLU", "ELU", "LeakyReLU",
                                                "ReLU6", "GELU",  NULL };
-    int64_t in = sd_call_in_elements(c), out = sd_call_out_elements(c);
-    int64_t bias = sd_layer_has(m, layer, "bias") ? out : 0;
+    int64_t in = sd_mode_call_in_elements(c), out = sd_mode_call_out_elements(c);
+    int64_t bias = sd_mode_layer_has(m, layer, "bias") ? out : 0;
 
-    if (sd_layer_is_nd(m, layer, "Conv"))
-        return sd_plus(sd_times(positions(sd_call_out(c)), weight(m, layer)), bias);
-    if (sd_layer_is_nd(m, layer, "ConvTranspose"))
-        return sd_plus(sd_times(positions(sd_call_in(c)), weight(m, layer)), bias);
-    if (sd_layer_is(m, layer, "Linear"))
-        return sd_plus(sd_times(out, last_axis(sd_call_in(c))), bias);
-    if (sd_layer_is_nd(m, layer, "BatchNorm") ||
-        sd_layer_is_nd(m, layer, "InstanceNorm") || sd_layer_is(m, layer, "GroupNorm"))
+    if (sd_mode_layer_is_nd(m, layer, "Conv"))
+        return sd_plus(sd_times(positions(sd_mode_call_out(c)), weight(m, layer)),
+                       bias);
+    if (sd_mode_layer_is_nd(m, layer, "ConvTranspose"))
+        return sd_plus(sd_times(positions(sd_mode_call_in(c)), weight(m, layer)), bias);
+    if (sd_mode_layer_is(m, layer, "Linear"))
+        return sd_plus(sd_times(out, last_axis(sd_mode_call_in(c))), bias);
+    if (sd_mode_layer_is_nd(m, layer, "BatchNorm") ||
+        sd_mode_layer_is_nd(m, layer, "InstanceNorm") ||
+        sd_mode_layer_is(m, layer, "GroupNorm"))
         return sd_times(is_affine(m, layer) ? 2 : 1, in);
-    if (sd_layer_is(m, layer, "LayerNorm"))
+    if (sd_mode_layer_is(m, layer, "LayerNorm"))
         return in;
-    if (sd_layer_is_any(m, layer, activations))
+    if (sd_mode_layer_is_any(m, layer, activations))
         return out;
-    if (sd_layer_is_nd(m, layer, "MaxPool") || sd_layer_is_nd(m, layer, "AvgPool") ||
-        sd_layer_is_nd(m, layer, "AdaptiveMaxPool") ||
-        sd_layer_is_nd(m, layer, "AdaptiveAvgPool"))
+    if (sd_mode_layer_is_nd(m, layer, "MaxPool") ||
+        sd_mode_layer_is_nd(m, layer, "AvgPool") ||
+        sd_mode_layer_is_nd(m, layer, "AdaptiveMaxPool") ||
+        sd_mode_layer_is_nd(m, layer, "AdaptiveAvgPool"))
         return in;
-    if (sd_layer_is_any(m, layer, recurrent))
+    if (sd_mode_layer_is_any(m, layer, recurrent))
         return hooks_recurrent(m, layer, c);
-    if (sd_layer_is_attention(m, layer))
+    if (sd_mode_layer_is_attention(m, layer))
         return hooks_attention(m, layer, c);
-    if (!sd_layer_is(m, layer, "Upsample"))
+    if (!sd_mode_layer_is(m, layer, "Upsample"))
         return 0;
     /* The function counts it once more where it resizes; "area" is a pool in torch. */
     return !strcmp(word_of(m, layer, "mode"), "area") ? sd_times(2, out) : out;
@@ -376,18 +383,18 @@ struct sd_mode_counts sd_mode_ptflops_hooks(const struct sd_model *m, uint32_t l
 struct sd_mode_counts sd_mode_torchinfo(const struct sd_model *m, uint32_t layer,
                                         const struct sd_layer_call *c)
 {
-    const struct sd_operand *out = sd_call_out(c);
-    int64_t params = sd_layer_params(m, layer), width = last_axis(out);
+    const struct sd_operand *out = sd_mode_call_out(c);
+    int64_t params = sd_mode_layer_params(m, layer), width = last_axis(out);
 
     if (!out || params == 0)
         return counted(0);
     if (strstr(sd_model_text(m, m->layers[layer].type), "Conv"))
         return counted(sd_times(params, positions(out)));
-    if (sd_layer_is(m, layer, "Linear"))
-        return counted(width > 0 ? sd_times(params, sd_call_out_elements(c) / width)
-                                 : 0);
-    if (sd_layer_is(m, layer, "LSTM") || sd_layer_is(m, layer, "GRU") ||
-        sd_layer_is(m, layer, "RNN"))
+    if (sd_mode_layer_is(m, layer, "Linear"))
+        return counted(
+            width > 0 ? sd_times(params, sd_mode_call_out_elements(c) / width) : 0);
+    if (sd_mode_layer_is(m, layer, "LSTM") || sd_mode_layer_is(m, layer, "GRU") ||
+        sd_mode_layer_is(m, layer, "RNN"))
         return counted(sd_times(params, sd_times(axis(out, 0), axis(out, 1))));
     return counted(sd_times(params, axis(out, 0)));
 }

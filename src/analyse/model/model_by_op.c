@@ -175,7 +175,7 @@ static bool is_disguised(const struct sd_model *m, const struct sd_model_op *op,
 
     if (!strncmp(name, "aten::elu", 9))
         return scale && scale->kind == SD_ATTR_FLOAT && scale->real != 1;
-    return !strcmp(name, "aten::_softmax") && sd_layer_is(m, op->layer, "Softmin");
+    return !strcmp(name, "aten::_softmax") && sd_mode_layer_is(m, op->layer, "Softmin");
 }
 
 /* Layers that keep their activation as a function, from before ptflops replaces it. */
@@ -184,7 +184,7 @@ static bool is_kept(const struct sd_model *m, const struct sd_model_op *op)
     static const char *const keepers[] = { "TransformerEncoderLayer",
                                            "TransformerDecoderLayer", NULL };
 
-    return sd_layer_is_any(m, op->layer, keepers);
+    return sd_mode_layer_is_any(m, op->layer, keepers);
 }
 
 /* It calls its products and its softmax as functions when it is to give its weights,
@@ -235,7 +235,7 @@ int64_t sd_mode_ptflops_functions(const struct sd_model *m,
 
     if (op->is_backward || is_disguised(m, op, name))
         return 0;
-    if (sd_layer_is_attention(m, op->layer))
+    if (sd_mode_layer_is_attention(m, op->layer))
         return in_attention(m, op, name, cost);
     if (is_one_of(name, activations))
         return is_kept(m, op) ? 0 : out_elements(op);

@@ -25,7 +25,7 @@ static const struct sd_column all_columns[] = {
 
 /* --- What is in them */
 
-struct sd_cell sd_cell_maybe(const char *text)
+struct sd_cell sd_model_column_text(const char *text)
 {
     return text ? sd_cell_text(text) : (struct sd_cell){ .kind = SD_CELL_NONE };
 }
@@ -61,12 +61,13 @@ static struct sd_cell shapes_cell(const struct sd_model_line *r, bool is_output)
     const struct sd_layer_call *call;
 
     if (r->layer == UINT32_MAX)
-        return sd_cell_maybe(NULL);
+        return sd_model_column_text(NULL);
     call = r->costs->model->layers[r->layer].calls;
     if (!call)
-        return sd_cell_maybe(NULL);
-    return sd_cell_maybe(is_output ? sd_operands_text(r->arena, call->out, call->n_out)
-                                   : sd_operands_text(r->arena, call->in, call->n_in));
+        return sd_model_column_text(NULL);
+    return sd_model_column_text(is_output
+                                    ? sd_operands_text(r->arena, call->out, call->n_out)
+                                    : sd_operands_text(r->arena, call->in, call->n_in));
 }
 
 static const char *rule_word(enum sd_op_coverage known)
@@ -87,7 +88,7 @@ static struct sd_cell rate_cell(const struct sd_model_line *r, bool is_share)
     double rate = sd_model_rate(r->sum);
 
     if (rate <= 0 || (is_share && r->request->peak_flops <= 0))
-        return sd_cell_maybe(NULL);
+        return sd_model_column_text(NULL);
     return is_share ? sd_cell_real(SD_CELL_PERCENT, 100 * rate / r->request->peak_flops)
                     : sd_cell_real(SD_CELL_REAL, rate / 1e9);
 }
@@ -97,7 +98,7 @@ static struct sd_cell intensity_cell(const struct sd_model_sum *s)
     int64_t bytes = sd_plus(s->read_bytes, s->written_bytes);
 
     return bytes > 0 ? sd_cell_real(SD_CELL_REAL, (double)s->work / (double)bytes)
-                     : sd_cell_maybe(NULL);
+                     : sd_model_column_text(NULL);
 }
 
 static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
@@ -107,11 +108,11 @@ static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
 
     switch (k) {
     case NAME:
-        return sd_cell_maybe(r->name);
+        return sd_model_column_text(r->name);
     case TYPE:
         return r->layer == UINT32_MAX
-                   ? sd_cell_maybe(NULL)
-                   : sd_cell_maybe(sd_model_text(m, m->layers[r->layer].type));
+                   ? sd_model_column_text(NULL)
+                   : sd_model_column_text(sd_model_text(m, m->layers[r->layer].type));
     case INPUT:
         return shapes_cell(r, false);
     case OUTPUT:
@@ -169,11 +170,11 @@ static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
     case PEAK:
         return rate_cell(r, true);
     case RULE:
-        return sd_cell_maybe(rule_word(r->known));
+        return sd_model_column_text(rule_word(r->known));
     case N_COLUMNS:
         break;
     }
-    return sd_cell_maybe(NULL);
+    return sd_model_column_text(NULL);
 }
 
 /* --- Which of them a table has */

@@ -55,7 +55,7 @@ static void add(struct sd_model_sum *to, const struct sd_model_sum *s)
     to->n_layers += s->n_layers;
 }
 
-const char *sd_sums_beyond(const int64_t *sums, size_t n)
+const char *sd_model_sums_beyond(const int64_t *sums, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (sums[i] == INT64_MAX)
@@ -75,7 +75,7 @@ const char *sd_model_beyond(const struct sd_model_costs *costs)
         t->activation_bytes,
     };
 
-    return sd_sums_beyond(sums, sizeof sums / sizeof *sums);
+    return sd_model_sums_beyond(sums, sizeof sums / sizeof *sums);
 }
 
 /* --- What each layer has of its own */
@@ -455,26 +455,26 @@ static int make_room(struct sd_model_costs *costs)
 }
 
 /* A number without the backward would be taken for one with it. */
-static int check_mode(const struct sd_model *m, enum sd_count_mode mode)
+static int check_mode(const struct sd_model *m, enum sd_model_mode mode)
 {
-    if (!sd_count_mode_is_of_modules(mode))
+    if (!sd_model_mode_is_of_modules(mode))
         return 0;
     for (size_t i = 0; i < m->n_ops; i++)
         if (m->ops[i].is_backward)
             return sd_fail(SD_EUSAGE,
                            "%s counts modules only, not the backward pass; count only "
                            "the forward pass",
-                           sd_count_mode_name(mode));
+                           sd_model_mode_name(mode));
     return 0;
 }
 
-int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
+int sd_model_costs(const struct sd_model *m, enum sd_model_mode mode,
                    struct sd_model_costs *costs)
 {
     return sd_model_costs_within(m, mode, SD_MODEL_ROOT, costs);
 }
 
-int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
+int sd_model_costs_within(const struct sd_model *m, enum sd_model_mode mode,
                           uint32_t layer, struct sd_model_costs *costs)
 {
     const struct sd_mode *how = sd_mode_of(mode);

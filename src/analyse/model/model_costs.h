@@ -17,20 +17,20 @@
 #include "analyse/model/op_cost.h"
 #include "profile/model/model.h"
 
-enum sd_count_mode {
+enum sd_model_mode {
 #define MODE(name, word, definition) SD_COUNT_##name,
 #include "analyse/model/modes.def"
 #undef MODE
     SD_COUNT_MODES
 };
 
-const char *sd_count_mode_name(enum sd_count_mode mode);       /* "macs", "fvcore" */
-const char *sd_count_mode_definition(enum sd_count_mode mode); /* a sentence or two */
+const char *sd_model_mode_name(enum sd_model_mode mode);       /* "macs", "fvcore" */
+const char *sd_model_mode_definition(enum sd_model_mode mode); /* a sentence or two */
 /* Tools that look at torch's modules as they are called: they see no backward, and
  * nothing of a file, which has operators. */
-bool sd_count_mode_is_of_modules(enum sd_count_mode mode);
+bool sd_model_mode_is_of_modules(enum sd_model_mode mode);
 /* 0, or SD_EUSAGE with a sentence that names those there are. */
-int sd_count_mode_named(const char *name, enum sd_count_mode *mode);
+int sd_model_mode_named(const char *name, enum sd_model_mode *mode);
 
 /* The numbers of a layer, of a type, of all. */
 struct sd_model_sum {
@@ -68,7 +68,7 @@ struct sd_model_group {        /* of a type of layers, or an operator */
 
 struct sd_model_costs {
     const struct sd_model *model; /* borrowed */
-    enum sd_count_mode mode;
+    enum sd_model_mode mode;
     struct sd_model_row *rows; /* owned, as those below */
     size_t n_rows;
     struct sd_model_sum *own;    /* of each place in model->layers: its own */
@@ -84,18 +84,18 @@ struct sd_model_costs {
 
 /* 0, SD_ENOMEM, or SD_EUSAGE: the mode is of a tool of modules, which counts no
  * backward, and the model has one.  Released equals fresh memory. */
-int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
+int sd_model_costs(const struct sd_model *m, enum sd_model_mode mode,
                    struct sd_model_costs *costs);
 /* The same, but `operators` has only those that ran in this layer or in one that it
  * holds. */
-int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
+int sd_model_costs_within(const struct sd_model *m, enum sd_model_mode mode,
                           uint32_t layer, struct sd_model_costs *costs);
 void sd_model_costs_release(struct sd_model_costs *costs);
 /* A sentence where a sum stopped at the largest number that there is room for, which is
  * to be shown wherever its numbers are; else NULL. */
 const char *sd_model_beyond(const struct sd_model_costs *costs);
 /* The same sentence, where one of these stopped there. */
-const char *sd_sums_beyond(const int64_t *sums, size_t n);
+const char *sd_model_sums_beyond(const int64_t *sums, size_t n);
 
 /* --- Metrics: the columns that can be sorted by, plotted and shared out. */
 

@@ -11,7 +11,7 @@
 
 static const int depths_18[] = { 2, 2, 2, 2 }, depths_50[] = { 3, 4, 6, 3 };
 
-static struct sd_model_sum total(const struct sd_model *m, enum sd_count_mode mode)
+static struct sd_model_sum total(const struct sd_model *m, enum sd_model_mode mode)
 {
     struct sd_model_costs costs;
     struct sd_model_sum sum;
@@ -27,12 +27,12 @@ struct known {
     int64_t params, buffers, macs, fvcore, thop, hooks, aten, torchinfo;
 };
 
-static bool counts(struct sd_net *n, enum sd_count_mode mode, int64_t macs)
+static bool counts(struct sd_net *n, enum sd_model_mode mode, int64_t macs)
 {
     struct sd_model_sum s = total(&n->m, mode);
 
     if (macs != 0 && s.macs != macs)
-        fprintf(stderr, "%s: %lld, should be %lld\n", sd_count_mode_name(mode),
+        fprintf(stderr, "%s: %lld, should be %lld\n", sd_model_mode_name(mode),
                 (long long)s.macs, (long long)macs);
     return macs == 0 || (s.macs == macs && s.flops == 2 * macs && s.madds == macs);
 }
@@ -192,7 +192,7 @@ TEST(memory_is_metinors_in_every_mode)
     struct sd_net n;
 
     sd_net_resnet(&n, depths_18, false, 1, 64);
-    for (enum sd_count_mode mode = 0; mode < SD_COUNT_MODES; mode++)
+    for (enum sd_model_mode mode = 0; mode < SD_COUNT_MODES; mode++)
         CHECK(total(&n.m, mode).mem_read == 18714664 &&
               total(&n.m, mode).mem_write == 6724584);
     sd_net_end(&n);
@@ -373,29 +373,29 @@ TEST(a_layer_that_was_timed_as_one_has_a_row_and_the_work_of_what_is_in_it)
 
 TEST(every_way_to_count_has_a_name_and_says_what_it_is)
 {
-    enum sd_count_mode back;
+    enum sd_model_mode back;
 
-    for (enum sd_count_mode mode = 0; mode < SD_COUNT_MODES; mode++) {
-        CHECK(sd_count_mode_named(sd_count_mode_name(mode), &back) == 0 &&
+    for (enum sd_model_mode mode = 0; mode < SD_COUNT_MODES; mode++) {
+        CHECK(sd_model_mode_named(sd_model_mode_name(mode), &back) == 0 &&
               back == mode);
-        CHECK(strlen(sd_count_mode_definition(mode)) > 40);
+        CHECK(strlen(sd_model_mode_definition(mode)) > 40);
     }
-    CHECK(sd_count_mode_named("calories", &back) == SD_EUSAGE);
-    for (enum sd_count_mode mode = 0; mode < SD_COUNT_MODES; mode++)
-        CHECK(strstr(sd_fail_text(), sd_count_mode_name(mode)));
+    CHECK(sd_model_mode_named("calories", &back) == SD_EUSAGE);
+    for (enum sd_model_mode mode = 0; mode < SD_COUNT_MODES; mode++)
+        CHECK(strstr(sd_fail_text(), sd_model_mode_name(mode)));
 }
 
 TEST(a_wrong_word_is_answered_with_all_there_are)
 {
     enum sd_model_metric k;
-    enum sd_count_mode mode;
+    enum sd_model_mode mode;
 
     CHECK(sd_model_metric_named("speed", &k) == SD_EUSAGE);
     for (size_t i = 0; i < SD_BY_END; i++)
         CHECK(strstr(sd_fail_text(), sd_model_metric_word((enum sd_model_metric)i)));
-    CHECK(sd_count_mode_named("mine", &mode) == SD_EUSAGE);
+    CHECK(sd_model_mode_named("mine", &mode) == SD_EUSAGE);
     for (size_t i = 0; i < SD_COUNT_MODES; i++)
-        CHECK(strstr(sd_fail_text(), sd_count_mode_name((enum sd_count_mode)i)));
+        CHECK(strstr(sd_fail_text(), sd_model_mode_name((enum sd_model_mode)i)));
 }
 
 /* A tool without a count of the backward says so where its definition is printed. */
@@ -407,11 +407,11 @@ TEST(modes_that_have_no_backward_say_so)
     SD_NET_OP(&m, "aten::mm", "2,4", "", "2,3", "3,4");
     m.ops[0].is_backward = true;
     for (size_t i = 0; i < SD_COUNT_MODES; i++) {
-        enum sd_count_mode mode = (enum sd_count_mode)i;
-        bool has = !sd_count_mode_is_of_modules(mode);
+        enum sd_model_mode mode = (enum sd_model_mode)i;
+        bool has = !sd_model_mode_is_of_modules(mode);
         struct sd_model_costs costs;
 
-        CHECK((strstr(sd_count_mode_definition(mode), "o backward") == NULL) == has);
+        CHECK((strstr(sd_model_mode_definition(mode), "o backward") == NULL) == has);
         CHECK(sd_model_costs(&m, mode, &costs) == (has ? 0 : SD_EUSAGE));
         if (!has)
             continue;
@@ -431,7 +431,7 @@ TEST(rates_are_of_our_own_flops_in_every_mode)
     SD_NET_OP(&m, "aten::mm", "2,4", "", "2,3", "3,4");
     m.layers[SD_MODEL_ROOT].time_ns = 48;
     for (size_t mode = 0; mode < SD_COUNT_MODES; mode++) {
-        CHECK(sd_model_costs(&m, (enum sd_count_mode)mode, &costs) == 0);
+        CHECK(sd_model_costs(&m, (enum sd_model_mode)mode, &costs) == 0);
         CHECK(costs.total.work == 48 && costs.total.backward_work == 0);
         CHECK(sd_model_rate(&costs.total) > 0.99e9 &&
               sd_model_rate(&costs.total) < 1.01e9);

@@ -177,5 +177,5 @@ const char *sd_model_fit_beyond(const struct sd_model_fit *fit)
                              fit->gradient_bytes,   fit->optimizer_bytes,
                              fit->activation_bytes, fit->total_bytes };
 
-    return sd_sums_beyond(sums, sizeof sums / sizeof *sums);
+    return sd_model_sums_beyond(sums, sizeof sums / sizeof *sums);
 }

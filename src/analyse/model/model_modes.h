@@ -25,7 +25,7 @@ struct sd_mode {
     bool (*whole)(const struct sd_model *m, uint32_t layer);
 };
 
-const struct sd_mode *sd_mode_of(enum sd_count_mode mode);
+const struct sd_mode *sd_mode_of(enum sd_model_mode mode);
 
 /* The layers' own tools. */
 sd_mode_layer sd_mode_metinor, sd_mode_thop, sd_mode_ptflops_hooks, sd_mode_torchinfo;
@@ -33,21 +33,22 @@ sd_mode_op sd_mode_fvcore, sd_mode_ptflops, sd_mode_ptflops_functions;
 
 /* --- For the modes: questions about a call of a layer. */
 
-bool sd_layer_is(const struct sd_model *m, uint32_t layer, const char *type);
+bool sd_mode_layer_is(const struct sd_model *m, uint32_t layer, const char *type);
 /* One of these types; the list ends with NULL. */
-bool sd_layer_is_any(const struct sd_model *m, uint32_t layer,
-                     const char *const *types);
+bool sd_mode_layer_is_any(const struct sd_model *m, uint32_t layer,
+                          const char *const *types);
 /* Is the type "Conv1d", "Conv2d" or "Conv3d" (with `stem` "Conv")? */
-bool sd_layer_is_nd(const struct sd_model *m, uint32_t layer, const char *stem);
+bool sd_mode_layer_is_nd(const struct sd_model *m, uint32_t layer, const char *stem);
 /* Is it torch's MultiheadAttention?  Its weights tell it from others of that name. */
-bool sd_layer_is_attention(const struct sd_model *m, uint32_t layer);
-int64_t sd_layer_params(const struct sd_model *m, uint32_t layer); /* its own */
+bool sd_mode_layer_is_attention(const struct sd_model *m, uint32_t layer);
+int64_t sd_mode_layer_params(const struct sd_model *m, uint32_t layer); /* its own */
 /* What it calls "weight", "bias", ...; or NULL. */
-const struct sd_model_tensor *sd_layer_tensor(const struct sd_model *m, uint32_t layer,
-                                              const char *name);
-bool sd_layer_has(const struct sd_model *m, uint32_t layer, const char *name);
-const struct sd_operand *sd_call_in(const struct sd_layer_call *c);
-const struct sd_operand *sd_call_out(const struct sd_layer_call *c);
-int64_t sd_call_in_elements(const struct sd_layer_call *c); /* of the first; 0: none */
-int64_t sd_call_out_elements(const struct sd_layer_call *c);
+const struct sd_model_tensor *sd_mode_layer_tensor(const struct sd_model *m,
+                                                   uint32_t layer, const char *name);
+bool sd_mode_layer_has(const struct sd_model *m, uint32_t layer, const char *name);
+const struct sd_operand *sd_mode_call_in(const struct sd_layer_call *c);
+const struct sd_operand *sd_mode_call_out(const struct sd_layer_call *c);
+int64_t
+sd_mode_call_in_elements(const struct sd_layer_call *c); /* of the first; 0: none */
+int64_t sd_mode_call_out_elements(const struct sd_layer_call *c);
 #endif

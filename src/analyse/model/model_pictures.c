@@ -166,7 +166,7 @@ static int set_words(struct making *k)
     struct sd_view_bars *b = k->out;
 
     b->title = bars_title(k);
-    b->subtitle = sums_text(k->costs, k->arena, sd_count_mode_name(k->costs->mode));
+    b->subtitle = sums_text(k->costs, k->arena, sd_model_mode_name(k->costs->mode));
     b->n_series = 1;
     b->series[0] = sd_model_metric_title(k->request->model_metric);
     b->kind = kind_of(k->request->model_metric);

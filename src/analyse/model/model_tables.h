@@ -50,7 +50,7 @@ void sd_model_columns_fill(const struct sd_model_columns *columns,
 void sd_model_columns_add_up(struct sd_view_table *t);
 
 /* A cell with this text, or an empty one. */
-struct sd_cell sd_cell_maybe(const char *text);
+struct sd_cell sd_model_column_text(const char *text);
 
 /* model_layer_tables.c: 0, SD_ENOMEM, or SD_EUSAGE: no layer is of the type asked for.
  */

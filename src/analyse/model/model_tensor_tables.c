@@ -32,19 +32,20 @@ int sd_model_table_of_tensors(const struct sd_model_costs *c, struct sd_view *v)
              is_tied = x->flags & SD_TENSOR_TIED;
         int64_t n = is_tied ? 0 : sd_dims_elements(x->dims);
 
-        *sd_view_cell(t, i, 0) = sd_cell_maybe(sd_model_text(m, x->name));
-        *sd_view_cell(t, i, 1) = sd_cell_maybe(sd_operands_text(&v->arena, &o, 1));
-        *sd_view_cell(t, i, 2) = sd_cell_maybe(sd_dtype_about(x->dtype)->name);
+        *sd_view_cell(t, i, 0) = sd_model_column_text(sd_model_text(m, x->name));
+        *sd_view_cell(t, i, 1) =
+            sd_model_column_text(sd_operands_text(&v->arena, &o, 1));
+        *sd_view_cell(t, i, 2) = sd_model_column_text(sd_dtype_about(x->dtype)->name);
         *sd_view_cell(t, i, 3) = sd_cell_number(SD_CELL_COUNT, is_buffer ? 0 : n);
         *sd_view_cell(t, i, 4) = sd_cell_number(SD_CELL_COUNT, is_buffer ? n : 0);
         *sd_view_cell(t, i, 5) =
             sd_cell_number(SD_CELL_BYTES, is_tied ? 0 : sd_tensor_bytes(x));
-        *sd_view_cell(t, i, 6) = sd_cell_maybe(is_tied     ? "tied"
-                                               : is_buffer ? "buffer"
-                                               : x->flags & SD_TENSOR_TRAINABLE ||
-                                                       !sd_model_knows_training(m)
-                                                   ? "parameter"
-                                                   : "frozen");
+        *sd_view_cell(t, i, 6) = sd_model_column_text(
+            is_tied     ? "tied"
+            : is_buffer ? "buffer"
+            : x->flags & SD_TENSOR_TRAINABLE || !sd_model_knows_training(m)
+                ? "parameter"
+                : "frozen");
     }
     return 0;
 }
@@ -77,7 +78,8 @@ int sd_model_table_of_dtypes(const struct sd_model_costs *c, struct sd_view *v)
     for (size_t i = 0; i < 256; i++) {
         if (n[i] == 0)
             continue;
-        *sd_view_cell(t, at, 0) = sd_cell_maybe(sd_dtype_about((uint8_t)i)->name);
+        *sd_view_cell(t, at, 0) =
+            sd_model_column_text(sd_dtype_about((uint8_t)i)->name);
         *sd_view_cell(t, at, 1) = sd_cell_number(SD_CELL_COUNT, n[i]);
         *sd_view_cell(t, at, 2) = sd_cell_number(SD_CELL_COUNT, elements[i]);
         *sd_view_cell(t, at++, 3) = sd_cell_number(SD_CELL_BYTES, bytes[i]);

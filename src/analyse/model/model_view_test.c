@@ -115,7 +115,7 @@ static int view(struct net *n, struct sd_view_request w, struct sd_view *v)
     w.model_metric = metric("macs");
     w.is_short = true;
     CHECK(sd_model_costs(&n->m, SD_COUNT_MACS, &c) == 0);
-    rc = sd_model_views_make(&c, &w, v);
+    rc = sd_views_make_model(&c, &w, v);
     sd_model_costs_release(&c);
     return rc;
 }
@@ -321,7 +321,7 @@ TEST(a_model_that_runs_no_operator_is_counted_and_is_no_weights)
     m.layers[SD_MODEL_ROOT].flags |= SD_LAYER_LEAF;
     CHECK(sd_model_called(&m, SD_MODEL_ROOT, NULL, 0, NULL, 0) == 0);
     CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0);
-    CHECK(sd_model_views_make(&c, &w, &v) == 0);
+    CHECK(sd_views_make_model(&c, &w, &v) == 0);
     CHECK(v.n_tables == 2 && strcmp(v.tables[0].name, "layers") == 0);
     CHECK(cell(&v.tables[0], "model", "macs")->number == 0);
     sd_view_release(&v);

@@ -36,7 +36,7 @@ static bool is_beyond(const struct sd_call_counts *t, uint32_t callee)
 const char *sd_call_counts_unit(const struct sd_profile *p,
                                 const struct sd_stacks_request *request)
 {
-    enum sd_evidence e = sd_choice_evidence(p, &request->choice);
+    enum sd_evidence e = sd_sample_choice_evidence(p, &request->choice);
     const struct sd_stack_totals *t = &p->evidence[e].stacks;
     const char *metric = request->choice.metric;
     uint32_t at;

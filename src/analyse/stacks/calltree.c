@@ -12,8 +12,8 @@
 enum { NONE = UINT32_MAX };
 enum { ITSELF = 1, BELOW = 2 }; /* a stack, or what stands on it, was counted */
 
-enum sd_evidence sd_choice_evidence(const struct sd_profile *p,
-                                    const struct sd_sample_choice *choice)
+enum sd_evidence sd_sample_choice_evidence(const struct sd_profile *p,
+                                           const struct sd_sample_choice *choice)
 {
     if (!choice->evidence)
         return sd_profile_evidence(p, choice->metric);
@@ -21,8 +21,8 @@ enum sd_evidence sd_choice_evidence(const struct sd_profile *p,
     return (enum sd_evidence)(choice->evidence - sd_evidence);
 }
 
-bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
-                         const struct sd_sample_total *t)
+bool sd_sample_choice_takes(const struct sd_sample_choice *choice,
+                            const struct sd_sample_total *t)
 {
     if ((t->flags & SD_SAMPLE_IDLE) && !choice->has_idle)
         return false;
@@ -128,7 +128,7 @@ static bool is_startup(const struct maker *m, uint32_t stack)
 static bool is_counted(const struct maker *m, const struct sd_sample_choice *choice,
                        const struct sd_sample_total *t)
 {
-    return sd_sample_is_chosen(choice, t) && !is_startup(m, t->stack.at);
+    return sd_sample_choice_takes(choice, t) && !is_startup(m, t->stack.at);
 }
 
 /* Only stacks under a chosen sample get a node: marked from leaves to roots. */
@@ -330,7 +330,7 @@ static void add_samples(struct maker *m, const struct sd_sample_choice *choice)
         const struct sd_sample_total *s = &t->totals->items[i];
         int64_t row[SD_SAMPLE_METRICS];
 
-        if (!sd_sample_is_chosen(choice, s))
+        if (!sd_sample_choice_takes(choice, s))
             continue;
         for (uint32_t k = 0; k < t->n_metrics; k++)
             row[k] = t->totals->values[k][i];
@@ -449,7 +449,7 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
                      enum sd_calls_by by, struct sd_calltree *out)
 {
     struct maker m = { .t = out, .p = p, .by = by, .is_mine = choice->is_mine };
-    enum sd_evidence evidence = sd_choice_evidence(p, choice);
+    enum sd_evidence evidence = sd_sample_choice_evidence(p, choice);
     int rc;
 
     *out = (struct sd_calltree){

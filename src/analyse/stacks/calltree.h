@@ -113,11 +113,11 @@ int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
 int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,
                      bool **out);
 /* The evidence that is chosen, which has stacks. */
-enum sd_evidence sd_choice_evidence(const struct sd_profile *p,
-                                    const struct sd_sample_choice *choice);
+enum sd_evidence sd_sample_choice_evidence(const struct sd_profile *p,
+                                           const struct sd_sample_choice *choice);
 /* Does this total of the profile count? */
-bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
-                         const struct sd_sample_total *t);
+bool sd_sample_choice_takes(const struct sd_sample_choice *choice,
+                            const struct sd_sample_total *t);
 /* The node after this one, depth first, children before siblings; UINT32_MAX: the end.
  * *n_left counts the nodes that were left on the way, the given one among them. */
 uint32_t sd_calltree_next(const struct sd_calltree *t, uint32_t node, uint32_t *n_left);

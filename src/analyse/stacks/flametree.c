@@ -31,7 +31,7 @@ struct label_key {
     uint64_t line, kind;
 };
 
-enum sd_flame_kind sd_flame_kind_of(const struct sd_site *s)
+enum sd_flame_kind sd_flametree_kind_of(const struct sd_site *s)
 {
     if (s->is_native)
         return SD_FLAME_NATIVE;
@@ -81,7 +81,7 @@ static int label_stacks(struct maker *m)
         uint32_t line = request->stacks.by == SD_CALLS_BY_LINE ? s->line : site->line;
         struct sd_flame_label label = {
             site->name, request->has_full_files ? site->file : sd_site_short_file(site),
-            request->has_no_lines ? 0 : line, sd_flame_kind_of(site)
+            request->has_no_lines ? 0 : line, sd_flametree_kind_of(site)
         };
 
         rc = label_id(m, &label, &m->label_of_stack[i]);
@@ -232,7 +232,7 @@ static int add_samples(struct maker *m)
         int64_t amount = amount_of(t, i);
         uint32_t node = NONE, first;
 
-        if (!sd_sample_is_chosen(&t->request->stacks.choice, s))
+        if (!sd_sample_choice_takes(&t->request->stacks.choice, s))
             continue;
         t->all = sd_sum_i64(t->all, amount);
         rc = first_node(m, s->track, &first);
@@ -269,7 +269,7 @@ static int choose_metric(struct sd_flametree *t)
 {
     const char *name = t->request->stacks.choice.metric;
 
-    t->evidence = sd_choice_evidence(t->p, &t->request->stacks.choice);
+    t->evidence = sd_sample_choice_evidence(t->p, &t->request->stacks.choice);
     t->totals = &t->p->evidence[t->evidence].stacks;
     if (!name)
         name = sd_evidence_metric(t->p, t->evidence);

@@ -40,5 +40,5 @@ int sd_flametree_make(const struct sd_profile *p, const struct sd_view_request *
                       struct sd_flametree *out);
 void sd_flametree_release(struct sd_flametree *t);
 /* What a frame of this site is: OWN, LIBRARY, NATIVE or MARK. */
-enum sd_flame_kind sd_flame_kind_of(const struct sd_site *s);
+enum sd_flame_kind sd_flametree_kind_of(const struct sd_site *s);
 #endif

@@ -52,7 +52,7 @@ int sd_graph_source_of_profile(struct sd_graph_source *s, const struct sd_profil
                                const struct sd_stacks_request *request)
 {
     const char *metric = request->choice.metric;
-    enum sd_evidence evidence = sd_choice_evidence(p, &request->choice);
+    enum sd_evidence evidence = sd_sample_choice_evidence(p, &request->choice);
     const char *command = sd_profile_meta(p, "command");
     struct sd_stacks_request all = *request;
     char commands[SD_EVIDENCE_TEXT];

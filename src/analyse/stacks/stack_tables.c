@@ -54,7 +54,7 @@ static int make_rows(const struct sd_profile *p,
                      struct sd_view *v, struct sd_stack_rows *rows)
 {
     const struct sd_columns_of *how =
-        columns_of(sd_choice_evidence(p, &request->choice));
+        columns_of(sd_sample_choice_evidence(p, &request->choice));
     struct sd_stacks_request one = *request;
     int rc;
 

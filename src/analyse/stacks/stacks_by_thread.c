@@ -148,7 +148,8 @@ static int make_part(struct parts *parts, const struct sd_profile *one,
 static int make_parts(struct parts *parts, const struct sd_profile *p,
                       const struct sd_view_request *r, sd_profile_view *make)
 {
-    struct sorted sorted = { .evidence = sd_choice_evidence(p, &r->stacks.choice) };
+    struct sorted sorted = { .evidence =
+                                 sd_sample_choice_evidence(p, &r->stacks.choice) };
     int rc = sort(&sorted, p);
 
     parts->tracks = sd_alloc((p->n_tracks + 1) * sizeof *parts->tracks);

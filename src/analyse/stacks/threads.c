@@ -215,7 +215,7 @@ static int put_names(const struct sd_profile *p, enum sd_evidence e,
 int sd_view_threads(const struct sd_profile *p, const struct sd_view_request *r,
                     struct sd_view *v)
 {
-    enum sd_evidence e = sd_choice_evidence(p, &r->stacks.choice);
+    enum sd_evidence e = sd_sample_choice_evidence(p, &r->stacks.choice);
     struct sd_column columns[N_COLUMNS + SD_SAMPLE_METRICS];
     uint32_t *row_of = sd_arena_alloc(&v->arena, (p->n_tracks + 1) * sizeof *row_of);
     size_t n = N_COLUMNS;

@@ -69,7 +69,7 @@ static int function_of(struct maker *m, sd_site_id id, uint32_t *at)
         .file = s->file,
         .short_file = s->file ? sd_site_short_file(s) : NULL,
         .line = s->line,
-        .kind = sd_flame_kind_of(s),
+        .kind = sd_flametree_kind_of(s),
         .is_library = sd_site_is_library(s),
     };
     return add_module(m, s, &v->functions[*at].module);

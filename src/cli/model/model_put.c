@@ -126,8 +126,8 @@ static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
     char n[2][SD_TEXT_MAX];
 
     if (sd_model_knows_operators(c->model)) {
-        sd_buf_printf(&text, "\nCounted as %s: %s\n", sd_count_mode_name(c->mode),
-                      sd_count_mode_definition(c->mode));
+        sd_buf_printf(&text, "\nCounted as %s: %s\n", sd_model_mode_name(c->mode),
+                      sd_model_mode_definition(c->mode));
         if (t->n_ops == 0)
             sd_buf_text(&text, "No operator was seen.\n");
         else if (t->n_unknown == 0)
@@ -224,7 +224,7 @@ void sd_model_put_text(struct sd_out *out, const struct sd_model_costs *c,
     put_measured(out, c);
     put_facts(out, c->model);
     sd_out_text(out, v->n_tables ? "\n" : "");
-    sd_tables_text(out, v, style);
+    sd_tables_put_text(out, v, style);
     if (fit->is_asked)
         put_fit(out, c, fit);
     put_counting(out, c);
@@ -330,8 +330,8 @@ void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
     sd_json_key_string(&j, "model", sd_model_title(c->model));
     put_sums(&j, c);
     key_number(&j, "forward_ns", whole_ns(c->model, "forward_ns", c->total.time_ns));
-    sd_json_key_string(&j, "count", sd_count_mode_name(c->mode));
-    sd_json_key_string(&j, "definition", sd_count_mode_definition(c->mode));
+    sd_json_key_string(&j, "count", sd_model_mode_name(c->mode));
+    sd_json_key_string(&j, "definition", sd_model_mode_definition(c->mode));
     sd_json_key(&j, "coverage");
     if (sd_model_knows_operators(c->model))
         sd_json_real(&j, c->coverage);

@@ -149,7 +149,7 @@ struct request {
     enum sd_picture picture;
     const char *to; /* "-" is stdout */
     enum sd_create_flags create;
-    enum sd_count_mode mode;
+    enum sd_model_mode mode;
     struct sd_view_request views;
     const char *order[2]; /* the column of --sort or --top, ended by NULL */
     struct sd_model_fit_request fit;
@@ -317,8 +317,8 @@ static int read_request(const struct sd_command *c, struct request *w)
         return sd_fail(SD_EUSAGE,
                        "model needs one model: a file (.onnx, .safetensors, .gguf, a "
                        "folder of them) or pkg.mod:factory");
-    rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
-    if (rc == 0 && v[OPT_BACKWARD].number && sd_count_mode_is_of_modules(w->mode))
+    rc = sd_model_mode_named(v[OPT_COUNT].text, &w->mode);
+    if (rc == 0 && v[OPT_BACKWARD].number && sd_model_mode_is_of_modules(w->mode))
         rc = sd_fail(SD_EUSAGE,
                      "--count %s counts modules only, not the backward pass; drop "
                      "--backward or --count",
@@ -463,12 +463,12 @@ static int put_tables(const struct sd_command *command, const struct sd_model_co
     if (r.has_drawings && r.views && needs_machine(r.views))
         rc = add_machine(c, &r);
     if (rc == 0)
-        rc = sd_model_views_make(c, &r, &view);
+        rc = sd_views_make_model(c, &r, &view);
 
     if (rc == 0 && w->form == FORM_JSON)
         sd_model_put_json(out, c, &view, &w->fit);
     else if (rc == 0 && w->form == FORM_CSV)
-        sd_tables_csv(out, &view);
+        sd_tables_put_csv(out, &view);
     else if (rc == 0)
         sd_model_put_text(out, c, &view, &w->fit, &style);
     sd_view_release(&view);
@@ -537,7 +537,7 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
 
 /* Other tools count what torch runs; a file has neither its modules nor, of weights
  * alone, any operator. */
-static int check_count(const struct sd_model *m, enum sd_count_mode mode)
+static int check_count(const struct sd_model *m, enum sd_model_mode mode)
 {
     const char *source = sd_model_fact_of(m, "source");
 
@@ -546,12 +546,12 @@ static int check_count(const struct sd_model *m, enum sd_count_mode mode)
     if (!sd_model_knows_operators(m))
         return sd_fail(SD_EUSAGE,
                        "--count %s needs operators, and a file of weights holds none",
-                       sd_count_mode_name(mode));
-    if (sd_count_mode_is_of_modules(mode))
+                       sd_model_mode_name(mode));
+    if (sd_model_mode_is_of_modules(mode))
         return sd_fail(SD_EUSAGE,
                        "--count %s counts modules of torch, and a file holds operators "
                        "only; use macs, fvcore or ptflops",
-                       sd_count_mode_name(mode));
+                       sd_model_mode_name(mode));
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/path.h"
 #include "cli/read/command_captures.h"
 #include "cli/say.h"
+#include "outputs/needs.h"
 #include "outputs/outputs.h"
 #include "outputs/tables.h"
 
@@ -130,7 +131,7 @@ static bool lacks_lines(const struct sd_output *o, const struct sd_profile *p)
 {
     bool lists_events = o->needs & SD_HOLDS_EVENTS && o->form != SD_TABLE_TEXT;
 
-    if (!sd_profile_has(p, SD_LINES) || (lists_events && sd_profile_is_lines_alone(p)))
+    if (!sd_profile_has(p, SD_LINES) || (lists_events && sd_holds_lines_alone(p)))
         return false;
     return lists_events || !(o->needs & SD_HOLDS_LINES);
 }

@@ -23,7 +23,8 @@ static void add_limit(struct sd_call_request *w, int places[SD_CALL_LIMITS_MAX],
     places[at] = place;
 }
 
-int sd_report_call_request(const struct sd_report_request *a, struct sd_call_request *w)
+int sd_report_calls_request(const struct sd_report_request *a,
+                            struct sd_call_request *w)
 {
     const struct sd_option_value *v = a->v;
     int places[SD_CALL_LIMITS_MAX];
@@ -61,7 +62,7 @@ static const char *const by_itself[] = { "cumulative", NULL };
 static int read_traced(const struct sd_report_request *a, const struct sd_profile *p,
                        struct sd_call_request *w)
 {
-    int rc = sd_report_call_request(a, w);
+    int rc = sd_report_calls_request(a, w);
 
     w->has_callers = sd_views_have(p, &a->views, "callers");
     w->has_callees = sd_views_have(p, &a->views, "callees");
@@ -80,10 +81,10 @@ static int read_traced(const struct sd_report_request *a, const struct sd_profil
 static int put_pstats(const struct sd_report_request *a, const struct sd_profile *p,
                       const struct sd_call_request *request, struct sd_out *out)
 {
-    int rc = sd_call_counts_put(p, &a->views, request, out);
+    int rc = sd_pstats_tables_put(p, &a->views, request, out);
 
     if (rc == 0 && sd_loudness_of(a->command) != SD_QUIET)
-        sd_call_counts_remark(p, &a->views.stacks, &sd_said_remarks);
+        sd_pstats_tables_remark(p, &a->views.stacks, &sd_said_remarks);
     return rc;
 }
 
@@ -95,8 +96,8 @@ static bool has_pstats(const struct sd_report_request *a, const struct sd_profil
 }
 
 /* They, then what else there is. */
-int sd_report_put_traced(const struct sd_report_request *a, const struct sd_profile *p,
-                         struct sd_out *out, int fd)
+int sd_report_calls_put(const struct sd_report_request *a, const struct sd_profile *p,
+                        struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);
     struct sd_view_request others = a->views;
@@ -113,7 +114,7 @@ int sd_report_put_traced(const struct sd_report_request *a, const struct sd_prof
     if (rc == 0 && has_pstats(a, p, &request))
         rc = put_pstats(a, p, &request, out);
     if (rc == 0)
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     sd_view_release(&view);
     return rc;
 }
@@ -136,8 +137,8 @@ static int read_both(const struct sd_report_request *a, const struct sd_profile 
 
 /* The tables of samples, then those of traced calls: they stand apart, since what is
  * traced runs slower than what is sampled. */
-int sd_report_put_both(const struct sd_report_request *a, const struct sd_profile *p,
-                       struct sd_out *out, int fd)
+int sd_report_calls_put_both(const struct sd_report_request *a,
+                             const struct sd_profile *p, struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);
     struct sd_view_request others;
@@ -149,7 +150,7 @@ int sd_report_put_both(const struct sd_report_request *a, const struct sd_profil
         rc = sd_tables_of(p, &others, &view);
     if (rc == 0) {
         sd_report_put_heading(out, p, a);
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     }
     if (rc == 0 && has_pstats(a, p, &request)) {
         sd_out_text(out, view.n_tables ? "\n" : "");

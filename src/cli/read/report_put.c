@@ -15,7 +15,7 @@ void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
 {
     struct sd_buf words = { 0 };
 
-    sd_summary_words(&words, p, true);
+    sd_tables_summary_words(&words, p, true);
     sd_out_printf(out, "%s", a->words[0]);
     if (a->n_words > 1)
         sd_out_printf(out, " and %d more", a->n_words - 1);
@@ -50,7 +50,7 @@ static int put_others(const struct sd_report_request *a, const struct sd_profile
 
     if (rc == 0 && view.n_tables > 0) {
         sd_out_text(out, "\n");
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     }
     sd_view_release(&view);
     return rc;
@@ -59,14 +59,14 @@ static int put_others(const struct sd_report_request *a, const struct sd_profile
 /* The heading last, and first in the file: there is none where there are no tables. */
 static int put_below_heading(const struct sd_report_request *a,
                              const struct sd_profile *p,
-                             const struct sd_line_list_request *request,
+                             const struct sd_line_listing_request *request,
                              struct sd_out *out)
 {
     struct sd_out body;
     int rc;
 
     sd_out_to_memory(&body);
-    rc = sd_line_list_put(p, request, &body);
+    rc = sd_line_listing_put(p, request, &body);
     if (rc == 0 && body.pending.bad)
         rc = sd_no_memory();
     if (rc == 0) {
@@ -80,9 +80,9 @@ static int put_below_heading(const struct sd_report_request *a,
 static int put_lines(const struct sd_report_request *a, const struct sd_profile *p,
                      struct sd_out *out, int fd)
 {
-    struct sd_line_list_request request = {
-        .layout = a->v[SD_REPORT_HOTTEST].number ? SD_LINE_LIST_HOTTEST
-                                                 : SD_LINE_LIST_COMBINED,
+    struct sd_line_listing_request request = {
+        .layout = a->v[SD_REPORT_HOTTEST].number ? SD_LINE_LISTING_HOTTEST
+                                                 : SD_LINE_LISTING_COMBINED,
         .form = sd_report_request_table_form(a),
         .style = sd_style_for(a->command, fd),
         .rows = a->views.limit,
@@ -92,14 +92,14 @@ static int put_lines(const struct sd_report_request *a, const struct sd_profile 
     };
     int rc;
 
-    if (request.layout != SD_LINE_LIST_HOTTEST && a->form != SD_FORM_CSV &&
+    if (request.layout != SD_LINE_LISTING_HOTTEST && a->form != SD_FORM_CSV &&
         (a->views.sort || a->views.rows || a->v[SD_REPORT_ROWS].text))
         return sd_fail(SD_EUSAGE, "-n, -s and --match need --hottest, which makes one "
                                   "list of lines");
     if (a->form != SD_FORM_TEXT)
-        return sd_line_list_put(p, &request, out);
+        return sd_line_listing_put(p, &request, out);
     rc = put_below_heading(a, p, &request, out);
-    return rc == 0 && !a->views.views && request.layout != SD_LINE_LIST_HOTTEST
+    return rc == 0 && !a->views.views && request.layout != SD_LINE_LISTING_HOTTEST
                ? put_others(a, p, out, fd)
                : rc;
 }
@@ -114,18 +114,18 @@ static int put_tables(const struct sd_report_request *a, const struct sd_profile
     if (is_of_lines(a, p))
         return put_lines(a, p, out, fd);
     if (sd_views_are_traced(p, &a->views) && a->form == SD_FORM_TEXT)
-        return sd_report_put_traced(a, p, out, fd);
+        return sd_report_calls_put(a, p, out, fd);
     if (sd_views_are_both(p, &a->views) && sd_profile_has(p, SD_CALLS) &&
         a->form == SD_FORM_TEXT)
-        return sd_report_put_both(a, p, out, fd);
+        return sd_report_calls_put_both(a, p, out, fd);
     rc = sd_tables_of(p, &a->views, &view);
     if (rc == 0 && a->form == SD_FORM_JSON)
-        sd_tables_json(out, p, &view, a->words, (size_t)a->n_words);
+        sd_tables_put_json(out, p, &view, a->words, (size_t)a->n_words);
     else if (rc == 0 && a->form == SD_FORM_CSV)
-        sd_tables_csv(out, &view);
+        sd_tables_put_csv(out, &view);
     else if (rc == 0) {
         sd_report_put_heading(out, p, a);
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     }
     sd_view_release(&view);
     return rc;
@@ -157,7 +157,7 @@ static int put_flame(const struct sd_report_request *a, const struct sd_profile 
                        "CPU time of calls was not measured in %s; record "
                        "with: sonde calls --cpu",
                        a->words[0]);
-    return sd_flame_write(p, &a->views, a->size, out);
+    return sd_picture_write_flame(p, &a->views, a->size, out);
 }
 
 static int put_page(const struct sd_report_request *a, const struct sd_profile *p,
@@ -184,9 +184,9 @@ int sd_report_write(const struct sd_report_request *a, const struct sd_profile *
     else if (a->form == SD_FORM_PAGE)
         rc = put_page(a, p, &file.out);
     else if (a->form == SD_FORM_GROWTH)
-        rc = sd_growth_write(p, &a->views, file.path, a->size, &file.out);
+        rc = sd_picture_write_growth(p, &a->views, file.path, a->size, &file.out);
     else if (a->form == SD_FORM_PLOT || a->form == SD_FORM_PICTURE)
-        rc = sd_plot_write(p, &a->views, file.path, a->size, &file.out);
+        rc = sd_picture_write_plot(p, &a->views, file.path, a->size, &file.out);
     else
         rc = put_tables(a, p, &file.out, file.fd);
     return sd_export_close(&file, rc);

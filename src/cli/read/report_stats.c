@@ -65,7 +65,7 @@ static int read_calls(const struct sd_report_request *a,
     if (rc == 0 && *given(&a->v[SD_REPORT_CALLERS]) && *given(&a->v[SD_REPORT_CALLEES]))
         rc = sd_fail(SD_EUSAGE,
                      "give a pattern to --callers or to --callees, not to both");
-    return rc < 0 ? rc : sd_report_call_request(a, request);
+    return rc < 0 ? rc : sd_report_calls_request(a, request);
 }
 
 /* The largest first, as everywhere; line_profiler's own order is "-time". */
@@ -95,7 +95,7 @@ static int read_lines(const struct sd_report_request *a,
         .has_summary = a->v[SD_REPORT_SUMMARIZE].number,
     };
     if (rc == 0)
-        rc = sd_line_list_unit(a->v[SD_REPORT_UNIT].text, &request->unit);
+        rc = sd_line_listing_unit(a->v[SD_REPORT_UNIT].text, &request->unit);
     return rc < 0 ? rc : read_sort(a, request);
 }
 
@@ -131,10 +131,10 @@ int sd_report_stats(const struct sd_report_request *a)
     if (rc == 0)
         rc = sd_export_close(
             &file, a->form == SD_FORM_PAGE ? put_page(a, &from, &file.out)
-                   : has_calls
-                       ? sd_call_tables(&from.calls, &calls, &file.out)
-                       : sd_line_tables(&from.lines, sd_report_request_table_form(a),
-                                        &lines, &file.out));
+                   : has_calls ? sd_call_report_write(&from.calls, &calls, &file.out)
+                               : sd_line_report_write(&from.lines,
+                                                      sd_report_request_table_form(a),
+                                                      &lines, &file.out));
     sd_contents_release(&from);
     return rc;
 }

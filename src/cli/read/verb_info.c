@@ -205,7 +205,7 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     char wall[SD_TEXT_MAX];
     struct sd_summary f;
 
-    if (sd_facts_of(p, &f) < 0)
+    if (sd_tables_summary(p, &f) < 0)
         out->pending.bad = true; /* said by the flush */
     put_row(out, "file", file);
     if (p->n_captures > 1)
@@ -307,7 +307,7 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
     struct sd_summary f;
     struct sd_json j;
 
-    if (sd_facts_of(p, &f) < 0)
+    if (sd_tables_summary(p, &f) < 0)
         out->pending.bad = true; /* said by the flush */
     sd_json_init(&j, out, true);
     sd_json_object(&j);

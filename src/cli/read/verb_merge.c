@@ -83,9 +83,9 @@ static int put_tables(const struct sd_command *c, const struct sd_profile *p)
         return rc;
     rc = sd_tables_of(p, &all, &view);
     if (rc == 0 && output_of(to)->form == SD_TABLE_JSON)
-        sd_tables_json(&file.out, p, &view, c->words, (size_t)c->n_words);
+        sd_tables_put_json(&file.out, p, &view, c->words, (size_t)c->n_words);
     else if (rc == 0)
-        sd_tables_csv(&file.out, &view);
+        sd_tables_put_csv(&file.out, &view);
     sd_view_release(&view);
     return sd_export_close(&file, rc);
 }

@@ -314,7 +314,7 @@ int sd_report_check_traced(const struct sd_report_request *a,
                                      SD_REPORT_RAW,        SD_REPORT_CPU };
     const struct sd_evidence_about *calls = &sd_evidence[SD_CALLS];
     const struct sd_evidence_about *lines = &sd_evidence[SD_LINES];
-    enum sd_evidence shown = sd_choice_evidence(p, &a->views.stacks.choice);
+    enum sd_evidence shown = sd_sample_choice_evidence(p, &a->views.stacks.choice);
 
     for (size_t i = 0;
          i < sizeof others / sizeof *others && !sd_profile_has(p, SD_CALLS); i++)

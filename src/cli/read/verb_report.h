@@ -98,14 +98,14 @@ int sd_report_check_left(const struct sd_report_request *a, const struct sd_prof
 /* --- report_calls.c */
 
 /* Order and restrictions of calls, in the words of pstats. */
-int sd_report_call_request(const struct sd_report_request *a,
-                           struct sd_call_request *w);
+int sd_report_calls_request(const struct sd_report_request *a,
+                            struct sd_call_request *w);
 /* The tables of a capture with traced calls alone, as text; and of one with samples,
  * too: they stand apart, since what is traced runs slower than what is sampled. */
-int sd_report_put_traced(const struct sd_report_request *a, const struct sd_profile *p,
-                         struct sd_out *out, int fd);
-int sd_report_put_both(const struct sd_report_request *a, const struct sd_profile *p,
-                       struct sd_out *out, int fd);
+int sd_report_calls_put(const struct sd_report_request *a, const struct sd_profile *p,
+                        struct sd_out *out, int fd);
+int sd_report_calls_put_both(const struct sd_report_request *a,
+                             const struct sd_profile *p, struct sd_out *out, int fd);
 
 /* --- report_put.c */
 

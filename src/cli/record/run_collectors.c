@@ -135,12 +135,12 @@ int sd_collector_set_check_export(const struct sd_collector_set *ch, const char 
                                   const char *word)
 {
     unsigned needs = word ? sd_output_named(word)->needs : sd_output_needs(to);
-    unsigned holds = sd_collector_holds(ALWAYS_INSIDE);
+    unsigned holds = sd_holds_of_collector(ALWAYS_INSIDE);
     struct sd_buf start = { 0 };
     int rc;
 
     for (size_t i = 0; i < ch->n; i++)
-        holds |= sd_collector_holds(ch->abouts[i]->name);
+        holds |= sd_holds_of_collector(ch->abouts[i]->name);
     if (needs & holds)
         return 0;
     sd_buf_printf(&start, "%s cannot be made of this run, which records", to);

@@ -90,7 +90,7 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
     static const struct sd_view_request all;
     struct sd_view v = { 0 };
 
-    if (sd_view_sections(p, &all, &v) == 0)
+    if (sd_view_section_tables(p, &all, &v) == 0)
         put_first_rows(c, &v, "wall", SECTIONS);
     sd_view_release(&v);
 }
@@ -118,7 +118,7 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
         sd_summary_say_causes(r, &account, "--sample-consistency");
     if (account.lost || account.partial)
         sd_summary_say_account(&account);
-    sd_summary_words(&words, p, false); /* the account says it */
+    sd_tables_summary_words(&words, p, false); /* the account says it */
     sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
     say_warnings(p);

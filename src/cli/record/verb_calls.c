@@ -189,7 +189,7 @@ static int make_pstats(const struct sd_command *c, const struct sd_profile *p,
     rc = sd_export_open(&file, to, create);
     return rc < 0 ? rc
                   : sd_export_close(&file,
-                                    sd_call_counts_put_pstats(p, &request, &file.out));
+                                    sd_pstats_tables_put_file(p, &request, &file.out));
 }
 
 /* --- A timeline */
@@ -391,7 +391,7 @@ static int check(const struct sd_command *c)
         request.sort = by_itself; /* columns have words of their own */
     sd_call_stats_init(&none);
     sd_out_to_memory(&nowhere);
-    rc = sd_call_tables(&none, &request, &nowhere);
+    rc = sd_call_report_write(&none, &request, &nowhere);
     sd_out_release(&nowhere);
     sd_call_stats_release(&none);
     return rc == 0 && has_columns ? check_columns(c) : rc;
@@ -412,13 +412,13 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
         rc = sd_tables_of(p, &request, &view);
     }
     if (rc == 0 && c->values[OPT_JSON].number)
-        sd_tables_json(out, p, &view, &file, file ? 1 : 0);
+        sd_tables_put_json(out, p, &view, &file, file ? 1 : 0);
     else if (rc == 0 && c->values[OPT_CSV].number)
-        sd_tables_csv(out, &view);
+        sd_tables_put_csv(out, &view);
     else if (rc == 0) {
         const struct sd_text_style style = sd_style_for(c, STDOUT_FILENO);
 
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     }
     sd_view_release(&view);
     release(&l);
@@ -443,13 +443,13 @@ static int print(const struct sd_command *c, const struct sd_profile *p,
     }
     sd_out_to_fd(&out, STDOUT_FILENO);
     rc = is_data(c) ? put_data(c, p, capture, &out)
-                    : sd_call_counts_put(p, &r, &request, &out);
+                    : sd_pstats_tables_put(p, &r, &request, &out);
     flushed = sd_out_flush(&out);
     if (rc == 0 && flushed < 0 && out.err != EPIPE)
         rc = flushed;
     sd_out_release(&out);
     if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
-        sd_call_counts_remark(p, &r.stacks, &sd_said_remarks);
+        sd_pstats_tables_remark(p, &r.stacks, &sd_said_remarks);
     return rc;
 }
 
@@ -472,8 +472,8 @@ static int put_growth(const struct sd_command *c, const struct sd_profile *p,
     if (rc == 0) {
         const struct sd_view_request request = request_of(c, &l);
 
-        rc = sd_growth_write(p, &request, to,
-                             (struct sd_picture_size){ PICTURE_WIDTH, 0 }, out);
+        rc = sd_picture_write_growth(p, &request, to,
+                                     (struct sd_picture_size){ PICTURE_WIDTH, 0 }, out);
     }
     release(&l);
     return rc;

@@ -83,15 +83,15 @@ static bool has_memory(const struct sd_command *c)
     return sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_MEMORY].number != 0;
 }
 
-static int request_of(const struct sd_command *c, struct sd_line_list_request *w)
+static int request_of(const struct sd_command *c, struct sd_line_listing_request *w)
 {
     const struct sd_option_value *v = c->values;
 
-    *w = (struct sd_line_list_request){
-        .layout = v[OPT_HOTTEST].number    ? SD_LINE_LIST_HOTTEST
-                  : v[OPT_COMBINED].number ? SD_LINE_LIST_COMBINED
-                  : has_memory(c)          ? SD_LINE_LIST_MEMORY
-                                           : SD_LINE_LIST_TIME,
+    *w = (struct sd_line_listing_request){
+        .layout = v[OPT_HOTTEST].number    ? SD_LINE_LISTING_HOTTEST
+                  : v[OPT_COMBINED].number ? SD_LINE_LISTING_COMBINED
+                  : has_memory(c)          ? SD_LINE_LISTING_MEMORY
+                                           : SD_LINE_LISTING_TIME,
         .form = v[OPT_JSON].number ? SD_TABLE_JSON : SD_TABLE_TEXT,
         .style = sd_style_for(c, STDOUT_FILENO),
         .rows = v[OPT_ROWS].number,
@@ -104,7 +104,7 @@ static int request_of(const struct sd_command *c, struct sd_line_list_request *w
         .n_words = c->n_words,
         .remarks = &sd_said_remarks,
     };
-    return sd_line_list_unit(v[OPT_UNIT].text, &w->unit_s);
+    return sd_line_listing_unit(v[OPT_UNIT].text, &w->unit_s);
 }
 
 /* Is it a file of what would be on stdout? */
@@ -117,7 +117,8 @@ static bool form_of(const char *to, enum sd_table_form *form)
 }
 
 /* What would be ignored is refused. */
-static int check_meant(const struct sd_command *c, const struct sd_line_list_request *w)
+static int check_meant(const struct sd_command *c,
+                       const struct sd_line_listing_request *w)
 {
     const struct sd_option_value *v = c->values;
     const char *word = v[OPT_SUMMARIZE].number ? "--summarize"
@@ -125,11 +126,11 @@ static int check_meant(const struct sd_command *c, const struct sd_line_list_req
                        : v[OPT_UNIT].is_given  ? "--unit"
                                                : NULL;
 
-    if (w->layout != SD_LINE_LIST_TIME && word)
+    if (w->layout != SD_LINE_LISTING_TIME && word)
         return sd_fail(SD_EUSAGE,
                        "%s cannot be combined with --memory, --combined or --hottest",
                        word);
-    if (v[OPT_ROWS].is_given && w->layout != SD_LINE_LIST_HOTTEST &&
+    if (v[OPT_ROWS].is_given && w->layout != SD_LINE_LISTING_HOTTEST &&
         !v[SD_RUN_OUTPUT].text)
         return sd_fail(SD_EUSAGE, "-n needs --hottest");
     return 0;
@@ -138,7 +139,7 @@ static int check_meant(const struct sd_command *c, const struct sd_line_list_req
 static int check(const struct sd_command *c)
 {
     const char *to = c->values[SD_RUN_OUTPUT].text;
-    struct sd_line_list_request request;
+    struct sd_line_listing_request request;
     enum sd_table_form form;
 
     if (c->values[OPT_PRECISION].number > 12)
@@ -260,7 +261,7 @@ static int make_file(const struct sd_command *c, const struct sd_profile *p,
                      const char *to, enum sd_create_flags create)
 {
     struct sd_export_file file;
-    struct sd_line_list_request request;
+    struct sd_line_listing_request request;
     int rc;
 
     has_lines(c, p);
@@ -270,13 +271,13 @@ static int make_file(const struct sd_command *c, const struct sd_profile *p,
     request.rows = c->values[OPT_ROWS].is_given ? request.rows : 0;
     rc = sd_export_open(&file, to, create);
     return rc < 0 ? rc
-                  : sd_export_close(&file, sd_line_list_put(p, &request, &file.out));
+                  : sd_export_close(&file, sd_line_listing_put(p, &request, &file.out));
 }
 
 static int put_report(const struct sd_command *c, const struct sd_profile *p,
                       const char *capture)
 {
-    struct sd_line_list_request request;
+    struct sd_line_listing_request request;
     struct sd_out out;
     int rc;
 
@@ -285,7 +286,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
         return 0;
     request_of(c, &request); /* checked before the start */
     sd_out_to_fd(&out, STDOUT_FILENO);
-    rc = sd_line_list_put(p, &request, &out);
+    rc = sd_line_listing_put(p, &request, &out);
     if (rc < 0)
         sd_say("%s", sd_fail_text());
     if (sd_out_flush(&out) < 0 && out.err != EPIPE)

@@ -296,7 +296,7 @@ static int answer_of(const struct sd_served_page *s, const struct sd_profile *p,
 
     sd_out_to_memory(&out);
     if (rc == 0)
-        sd_tables_json(&out, p, &view, s->request.files, s->request.n_files);
+        sd_tables_put_json(&out, p, &view, s->request.files, s->request.n_files);
     sd_buf_add(to, out.pending.p, out.pending.n);
     to->bad |= out.pending.bad;
     sd_out_release(&out);
@@ -329,7 +329,8 @@ static bool is_of_slices(const struct reading *last, const struct sd_view_reques
     const char *at = r->views;
 
     if (!at || !sd_slices_tell(&last->maker.slices[SD_SAMPLES], &r->selection) ||
-        sd_choice_evidence(last->contents.profile, &r->stacks.choice) != SD_SAMPLES)
+        sd_sample_choice_evidence(last->contents.profile, &r->stacks.choice) !=
+            SD_SAMPLES)
         return false;
     while (*at) {
         size_t n = strcspn(at, ",");

@@ -12,12 +12,12 @@ static int costs_of(PyObject *self, PyObject *args, const char *format,
                     struct sd_model_costs *costs)
 {
     const char *name = "macs";
-    enum sd_count_mode mode;
+    enum sd_model_mode mode;
     int rc;
 
     if (!PyArg_ParseTuple(args, format, &name))
         return -1;
-    rc = sd_count_mode_named(name, &mode);
+    rc = sd_model_mode_named(name, &mode);
     if (rc == 0)
         rc = sd_model_costs(sd_model_in(self), mode, costs);
     if (rc < 0)
@@ -183,7 +183,7 @@ PyObject *sd_ext_model_operators(PyObject *self, PyObject *args)
     const char *name = "macs";
     unsigned int layer = SD_MODEL_ROOT;
     struct sd_model_costs costs;
-    enum sd_count_mode mode;
+    enum sd_model_mode mode;
     PyObject *list;
     int rc;
 
@@ -191,7 +191,7 @@ PyObject *sd_ext_model_operators(PyObject *self, PyObject *args)
         return NULL;
     if (layer != SD_MODEL_ROOT && layer >= m->n_layers)
         return PyErr_Format(PyExc_IndexError, "there is no layer %u", layer);
-    rc = sd_count_mode_named(name, &mode);
+    rc = sd_model_mode_named(name, &mode);
     if (rc == 0)
         rc = sd_model_costs_within(m, mode, layer, &costs);
     if (rc < 0)
@@ -341,10 +341,10 @@ PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     for (int i = 0; dict && i < SD_COUNT_MODES; i++) {
-        enum sd_count_mode mode = (enum sd_count_mode)i;
+        enum sd_model_mode mode = (enum sd_model_mode)i;
 
-        if (!sd_dict_take(dict, sd_count_mode_name(mode),
-                          PyUnicode_FromString(sd_count_mode_definition(mode))))
+        if (!sd_dict_take(dict, sd_model_mode_name(mode),
+                          PyUnicode_FromString(sd_model_mode_definition(mode))))
             Py_CLEAR(dict);
     }
     return dict;
@@ -354,13 +354,13 @@ PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused)
 PyObject *sd_ext_count_is_of_modules(PyObject *module, PyObject *name)
 {
     const char *word = PyUnicode_AsUTF8(name);
-    enum sd_count_mode mode;
+    enum sd_model_mode mode;
     int rc;
 
     (void)module;
     if (!word)
         return NULL;
-    rc = sd_count_mode_named(word, &mode);
+    rc = sd_model_mode_named(word, &mode);
     return rc < 0 ? sd_ext_raise(rc)
-                  : PyBool_FromLong(sd_count_mode_is_of_modules(mode));
+                  : PyBool_FromLong(sd_model_mode_is_of_modules(mode));
 }

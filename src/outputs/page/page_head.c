@@ -179,7 +179,7 @@ static int set_command(struct sd_page_maker *m)
 int sd_page_head_of(struct sd_page_maker *m)
 {
     struct sd_summary f;
-    int rc = sd_facts_of(m->profile, &f);
+    int rc = sd_tables_summary(m->profile, &f);
 
     if (rc == 0)
         rc = set_command(m);
