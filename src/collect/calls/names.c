@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "collect/session.h"
+#include "collect/shared/code_place.h"
 #include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
@@ -201,29 +202,13 @@ static uint32_t define_c(struct sd_call_tree *t, PyObject *name, uint64_t twin)
               : 0;
 }
 
-static uint64_t hash_text(PyObject *text, uint64_t seed)
-{
-    Py_ssize_t n = 0;
-    const char *p =
-        text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
-
-    PyErr_Clear(); /* what is no UTF-8 is alike */
-    return sd_hash(p ? p : "", p ? (size_t)n : 0, seed);
-}
-
-uint64_t sd_code_place(const PyCodeObject *code)
-{
-    return hash_text(code->co_name,
-                     hash_text(code->co_filename, (uint64_t)code->co_firstlineno));
-}
-
 /* `known` is a code object, or the name of a C function: class methods of two types
  * have one name.  Two that are alike by their hash alone are told apart though they
  * need not be. */
 static void tell_apart(struct sd_calls_names *names, uint64_t key, PyObject *known)
 {
     uint64_t alike =
-        key & 1 ? hash_text(known, 0) : sd_code_place((PyCodeObject *)known);
+        key & 1 ? sd_code_place_of_name(known) : sd_code_place((PyCodeObject *)known);
     uint64_t n = 0;
 
     sd_table_get(&names->n_alike, alike, &n);

@@ -22,10 +22,6 @@ struct sd_calls_names {    /* all zero is a fresh one */
     struct sd_table n_alike, twins;
 };
 
-/* The name, file and line of a code object, as a number: those of code that was made
- * again from one text are alike. */
-uint64_t sd_code_place(const PyCodeObject *code);
-
 /* For sd_calls_request, with the struct above as `of`. */
 uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
                          const void *what);

@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 #include "capture/cells.h"
-#include "collect/calls/names.h"
 #include "collect/lines/lines.h"
 #include "collect/session.h"
+#include "collect/shared/code_place.h"
 #include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 

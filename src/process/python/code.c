@@ -262,7 +262,7 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
 static struct sd_code_slot *slot_of(struct sd_code_slot *slots, size_t n_slots,
                                     uint64_t address)
 {
-    size_t at = sd_code_place(address) & (n_slots - 1);
+    size_t at = sd_codes_place(address) & (n_slots - 1);
 
     while (slots[at].address && slots[at].address != address)
         at = (at + 1) & (n_slots - 1);

@@ -69,7 +69,7 @@ struct sd_code_slot {     /* code.c's own */
 };
 
 /* Objects lie 16 bytes apart or more, often in rows of equal size. */
-static inline size_t sd_code_place(uint64_t address)
+static inline size_t sd_codes_place(uint64_t address)
 {
     return (size_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 32);
 }
@@ -98,7 +98,7 @@ static inline const struct sd_code *sd_codes_find(const struct sd_codes *c,
 
     if (!c->n_slots)
         return NULL;
-    at = sd_code_place(address) & (c->n_slots - 1);
+    at = sd_codes_place(address) & (c->n_slots - 1);
     while (c->slots[at].address && c->slots[at].address != address)
         at = (at + 1) & (c->n_slots - 1);
     return c->slots[at].address ? c->slots[at].code : NULL;
