@@ -155,7 +155,8 @@ static int load_one(struct loading *l, const char *file, struct sd_reader *reade
 
     if (watch)
         watch->begin(watch->of, reader, file);
-    rc = sd_profile_load_one_of(reader, l->how->filter, &p, &is_unmatched);
+    rc =
+        sd_profile_load_one_of(reader, l->how->filter, l->how->load, &p, &is_unmatched);
     if (watch)
         watch->end(watch->of);
     l->has_unmatched |= is_unmatched;

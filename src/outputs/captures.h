@@ -27,6 +27,7 @@ struct sd_loader {
     unsigned losses;                  /* the kinds of it (profile/losses.h) */
     const struct sd_load_watch *watch;
     const struct sd_filter *filter;
+    unsigned load;                        /* enum sd_load_flags */
     const struct sd_model_request *model; /* of files of models */
 };
 

@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 #include "profile/samples.h"
 #include "profile/series.h"
+#include "profile/slices.h"
 
 /* What the ids of `from` are in `into`. */
 struct ids {
@@ -517,6 +518,8 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->is_part |= from->is_part;
         merge_health(&into->health, &from->health);
         merge_losses(into->index, from->index);
+        sd_slices_free(into->index->slices); /* they are of one of the two */
+        into->index->slices = NULL;
     }
     sd_profile_settle(into);
     sd_free(ids.sites);

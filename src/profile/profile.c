@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "profile/profile_define.h"
 #include "profile/series.h"
+#include "profile/slices.h"
 
 static void free_index(struct sd_profile_index *ix)
 {
@@ -24,6 +25,7 @@ static void free_index(struct sd_profile_index *ix)
     sd_triples_release(&ix->stacks);
     for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
         sd_triples_release(&ix->places[e]);
+    sd_slices_free(ix->slices);
     sd_free(ix);
 }
 

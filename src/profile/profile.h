@@ -245,10 +245,16 @@ int sd_profile_load(const char *path, const struct sd_filter *filter,
                     struct sd_profile **out);
 int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
                            struct sd_profile **out);
+/* What else is made while a profile is loaded. */
+enum sd_load_flags {
+    SD_LOAD_TOTALS = 0,
+    SD_LOAD_SLICES = 1, /* samples by time, for sd_slices_load; where there are sections
+                           it reads the file again all the same */
+};
 /* The same of one of several captures: where SD_EUSAGE says that its section or track
  * names nothing there, *is_unmatched, and another may have it. */
 int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
-                           struct sd_profile **out, bool *is_unmatched);
+                           unsigned flags, struct sd_profile **out, bool *is_unmatched);
 /* Adds all of `from` into `into` (associative); times are aligned by CLOCK_REALTIME. */
 int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from);
 void sd_profile_free(struct sd_profile *p);

@@ -61,6 +61,8 @@ struct sd_profile_index {
     uint64_t n_opens_refused; /* unfinished sections beyond SD_OPENS_MAX */
     uint64_t n_models_cut;    /* models that are not whole */
     uint64_t n_notes_cut;     /* notes beyond SD_NOTES_MAX */
+    struct sd_slices *slices; /* owned; of samples, where they were gathered on the way
+                                 and nobody has taken them, or NULL */
 };
 
 enum { SD_SIZES_MAX = 64 }; /* arguments of a signature whose sizes are kept */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
+#include "profile/by_time/slice_gathering.h"
 #include "profile/decode.h"
 #include "profile/profile_define.h"
 #include "profile/filter.h"
@@ -33,7 +34,9 @@ struct loader {
     struct sd_screen screen;
     struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
     size_t n_memos;
-    uint64_t read_ns; /* CLOCK_MONOTONIC, when the reading began */
+    uint64_t read_ns;                 /* CLOCK_MONOTONIC, when the reading began */
+    struct sd_slice_gathering slices; /* of samples, while ... */
+    bool has_slices;                  /* ... they are wanted and there is no section */
 };
 
 static int grow_memos(struct loader *l, uint32_t site)
@@ -86,6 +89,14 @@ static void add_values(struct sd_profile *p, size_t row, const struct sd_event *
                        e->values[i]);
 }
 
+/* Which sections were open at a sample is known only when all of them are. */
+static void drop_slices(struct loader *l)
+{
+    if (l->has_slices)
+        sd_slice_gathering_release(&l->slices);
+    l->has_slices = false;
+}
+
 static int add_span(struct loader *l, const struct sd_event *e)
 {
     struct sd_profile *p = l->p;
@@ -95,6 +106,7 @@ static int add_span(struct loader *l, const struct sd_event *e)
 
     if (rc < 0)
         return rc;
+    drop_slices(l);
     t = &p->spans[at];
     sd_assert_slow(e->from_ns <= e->to_ns);
     t->count++;
@@ -132,9 +144,13 @@ static int add_point(struct loader *l, const struct sd_event *e)
 static int add_sample(struct loader *l, const struct sd_event *e)
 {
     const struct sd_sample_total which = { e->stack, e->track, e->flags };
+    int rc;
 
     l->p->n_sample_events++;
-    return sd_totals_add(l->p, SD_SAMPLES, &which, e->metrics, e->values, e->n_values);
+    rc = sd_totals_add(l->p, SD_SAMPLES, &which, e->metrics, e->values, e->n_values);
+    return rc == 0 && l->has_slices
+               ? sd_slice_gathering_add_sample(&l->slices, e, SD_NO_SECTIONS)
+               : rc;
 }
 
 static uint64_t within(const struct sd_window *w, uint64_t ns)
@@ -345,6 +361,21 @@ static void judge_timeline(struct loader *l)
     p->is_timeline_torn = p->has_timeline && (lost > 0 || p->damage);
 }
 
+static int keep_slices(struct loader *l)
+{
+    struct sd_slices *s = l->has_slices ? sd_alloc(sizeof *s) : NULL;
+    int rc;
+
+    if (!l->has_slices)
+        return 0;
+    rc = s ? sd_slices_of_gathering(s, &l->slices) : sd_no_memory();
+    if (rc < 0)
+        sd_free(s);
+    else
+        l->p->index->slices = s;
+    return rc;
+}
+
 static int finish(struct loader *l, struct sd_reader *r)
 {
     struct sd_profile *p = l->p;
@@ -362,7 +393,7 @@ static int finish(struct loader *l, struct sd_reader *r)
         sd_series_settle(&p->series[i]);
     sd_profile_settle(p);
     judge_timeline(l);
-    return rc;
+    return rc < 0 ? rc : keep_slices(l);
 }
 
 static int load(struct loader *l, struct sd_reader *r)
@@ -386,11 +417,11 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
 {
     bool is_unmatched;
 
-    return sd_profile_load_one_of(r, filter, out, &is_unmatched);
+    return sd_profile_load_one_of(r, filter, SD_LOAD_TOTALS, out, &is_unmatched);
 }
 
 int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
-                           struct sd_profile **out, bool *is_unmatched)
+                           unsigned flags, struct sd_profile **out, bool *is_unmatched)
 {
     struct loader l = { .read_ns = sd_clock_ns() };
     int rc;
@@ -407,6 +438,8 @@ int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
     l.p->is_part = is_choosy(filter);
     l.p->zero_ns = sd_reader_health(r)->created_mono_ns;
     l.p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
+    l.has_slices = flags & SD_LOAD_SLICES && !l.p->is_part;
+    sd_slice_gathering_init(&l.slices, l.p, SD_SAMPLES);
     sd_reader_rewind(r);
     rc = load(&l, r);
     if (rc < 0)
@@ -415,6 +448,7 @@ int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
     l.p = NULL;
 out:
     *is_unmatched = l.is_unmatched;
+    drop_slices(&l);
     sd_profile_free(l.p);
     sd_decoder_release(&l.decoder);
     sd_screen_release(&l.screen);
@@ -433,7 +467,8 @@ static int load_part(const char *path, uint64_t *at, const struct sd_filter *fil
 
     *is_unmatched = false;
     if (rc == 0)
-        rc = sd_profile_load_one_of(r, filter, *into ? &p : into, is_unmatched);
+        rc = sd_profile_load_one_of(r, filter, SD_LOAD_TOTALS, *into ? &p : into,
+                                    is_unmatched);
     if (rc == 0 || *is_unmatched)
         *at = sd_reader_next_at(r);
     if (rc == 0 && p)

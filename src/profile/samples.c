@@ -80,11 +80,13 @@ int sd_define_partial_stack(struct sd_profile *p, sd_stack_id below, uint32_t *i
 
 uint32_t sd_find_stack(const struct sd_profile *p, const struct sd_stack *key)
 {
-    const struct sd_stack other = alone(sd_find_too_many_site(p));
     uint32_t id = sd_triples_find(&p->index->stacks, triple_of(key));
+    struct sd_stack other;
 
-    return id != UINT32_MAX ? id
-                            : sd_triples_find(&p->index->stacks, triple_of(&other));
+    if (id != UINT32_MAX)
+        return id;
+    other = alone(sd_find_too_many_site(p));
+    return sd_triples_find(&p->index->stacks, triple_of(&other));
 }
 
 uint32_t sd_find_lost_stack(const struct sd_profile *p)

@@ -10,35 +10,6 @@
 #include "profile/profile_define.h"
 #include "profile/by_time/slice_gathering.h"
 
-static uint32_t column_of(const struct sd_slice_gathering *g, sd_metric_id metric)
-{
-    for (uint32_t i = 0; i < g->totals->n_metrics; i++)
-        if (g->totals->metrics[i].at == metric.at)
-            return i;
-    return UINT32_MAX; /* not an amount, or one too many */
-}
-
-static int add_sample(struct sd_slice_gathering *g, const struct sd_event *e,
-                      uint32_t set)
-{
-    const struct sd_triple which = { e->stack.at, e->track.at, e->flags };
-    uint32_t total = sd_triples_find(&g->p->index->places[SD_SAMPLES], which);
-    uint32_t at, column;
-    int rc;
-
-    if (total == UINT32_MAX)
-        return 0; /* the profile had no room for it, and says so */
-    rc = sd_slice_gathering_place(g, e->to_ns, total, set, &at);
-    if (rc < 0)
-        return rc;
-    for (uint32_t i = 0; i < e->n_values; i++) {
-        column = e->values[i] < 0 ? UINT32_MAX : column_of(g, e->metrics[i]);
-        if (column != UINT32_MAX)
-            g->values[column][at] = sd_sum_i64(g->values[column][at], e->values[i]);
-    }
-    return 0;
-}
-
 /* --- Walks */
 
 /* The recordings of all files, each numbered from 0 where it comes first. */
@@ -135,8 +106,8 @@ static int take_sample(void *of, uint32_t recording, const struct sd_event *e)
     struct walker *w = of;
 
     return e->kind == SD_EVENT_SAMPLE
-               ? add_sample(w->g, e,
-                            sd_section_sets_at(&w->s->sets, recording, e->to_ns))
+               ? sd_slice_gathering_add_sample(
+                     w->g, e, sd_section_sets_at(&w->s->sets, recording, e->to_ns))
                : 0;
 }
 
@@ -203,6 +174,33 @@ int sd_slices_settle(struct sd_slices *s, const struct sd_slice_gathering *g)
     return rc;
 }
 
+/* What was gathered while the profile was loaded; false: nothing was. */
+static bool take_gathered(struct sd_slices *s, const struct sd_profile *p)
+{
+    struct sd_slices *gathered = p->index->slices;
+
+    if (!gathered)
+        return false;
+    *s = *gathered;
+    sd_free(gathered);
+    p->index->slices = NULL;
+    return true;
+}
+
+int sd_slices_of_gathering(struct sd_slices *s, const struct sd_slice_gathering *g)
+{
+    int rc;
+
+    *s = (struct sd_slices){ 0 };
+    sd_section_sets_init(&s->sets);
+    rc = sd_section_sets_settle(&s->sets);
+    if (rc == 0)
+        rc = sd_slices_settle(s, g);
+    if (rc < 0)
+        sd_slices_release(s);
+    return rc;
+}
+
 int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
                    const char *const *paths, size_t n, const struct sd_filter *filter)
 {
@@ -213,6 +211,8 @@ int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
     };
     int rc;
 
+    if (take_gathered(s, p))
+        return 0;
     sd_slice_gathering_init(&g, p, SD_SAMPLES);
     rc = sd_slices_add_sections(s, &g, paths, n, filter);
     if (rc == 0)
@@ -265,4 +265,12 @@ void sd_slices_release(struct sd_slices *s)
         sd_free(s->values[i]);
     sd_section_sets_release(&s->sets);
     *s = (struct sd_slices){ 0 };
+}
+
+void sd_slices_free(struct sd_slices *s)
+{
+    if (!s)
+        return;
+    sd_slices_release(s);
+    sd_free(s);
 }

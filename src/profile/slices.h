@@ -54,7 +54,9 @@ struct sd_slice_choice {
 };
 
 /* `p` was loaded from these files, with this filter or NULL.  A recording that is there
- * twice counts once.  On success the caller releases it. */
+ * twice counts once.  They are not read again where the profile has gathered its slices
+ * while it was loaded (SD_LOAD_SLICES), which it hands over once.  On success the
+ * caller releases it. */
 int sd_slices_load(struct sd_slices *s, const struct sd_profile *p,
                    const char *const *paths, size_t n, const struct sd_filter *filter);
 /* The same of traced calls whose timeline was recorded: a call's own time is where it
@@ -72,4 +74,6 @@ bool sd_call_slices_are_whole(const struct sd_profile *p, const struct sd_slices
 void sd_slices_sum(const struct sd_slices *s, const struct sd_slice_choice *choice,
                    uint32_t column, int64_t *totals);
 void sd_slices_release(struct sd_slices *s);
+/* Those that are allocated alone, or NULL. */
+void sd_slices_free(struct sd_slices *s);
 #endif

@@ -338,6 +338,100 @@ TEST(slices_become_longer_when_there_are_too_many)
     sd_maker_release(&m);
 }
 
+/* Loads it with slices, which take the file's place; NULL: a failed allocation. */
+static struct sd_profile *load_gathering(const struct sd_maker *m)
+{
+    struct sd_reader *r = NULL;
+    struct sd_profile *p = NULL;
+    bool is_unmatched;
+    int rc = sd_reader_open(m->path, &r);
+
+    if (rc == 0)
+        rc = sd_profile_load_one_of(r, NULL, SD_LOAD_SLICES, &p, &is_unmatched);
+    CHECK(rc == 0 || rc == SD_ENOMEM);
+    sd_reader_free(r);
+    return p;
+}
+
+/* Samples of two threads and many stacks, in chunks, without any section. */
+static void make_plain(struct sd_maker *m, uint32_t n, uint64_t every_ns)
+{
+    uint64_t seed = 3;
+    struct ids i = { 0 };
+
+    sd_maker_begin(m);
+    for (uint32_t k = 0; k < n; k++) {
+        if (k % N_A_CHUNK == 0) {
+            sd_maker_chunk(m, 1, k / N_A_CHUNK + 1);
+            i = define(m);
+        }
+        sd_maker_sample(m, i.threads[draw(&seed, 2)], i.stacks[draw(&seed, N_STACKS)],
+                        0, k * every_ns, i.shape, 1 + (int64_t)draw(&seed, 3));
+    }
+    sd_maker_end(m, 0);
+    CHECK(sd_maker_save(m));
+}
+
+TEST(slices_gathered_while_loading_equal_those_of_a_second_reading)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        struct sd_maker m;
+        struct sd_slices a, b;
+        struct sd_profile *p;
+
+        make_plain(&m, 2000, k ? 30 * MS : MS / 8);
+        p = load_gathering(&m);
+        CHECK(p->index->slices && load_slices(&a, p, &m) == 0);
+        CHECK(!p->index->slices && load_slices(&b, p, &m) == 0);
+        CHECK(a.n == b.n && a.n > 0 && a.slice_ns == b.slice_ns &&
+              a.n_metrics == b.n_metrics && a.n_metrics == 3);
+        CHECK(memcmp(a.entries, b.entries, a.n * sizeof *a.entries) == 0);
+        for (uint32_t c = 0; c < a.n_metrics; c++)
+            CHECK(memcmp(a.values[c], b.values[c], a.n * sizeof *a.values[c]) == 0);
+        CHECK(a.sets.sets.n == b.sets.sets.n);
+        sd_slices_release(&a);
+        sd_slices_release(&b);
+        sd_profile_free(p);
+        sd_maker_release(&m);
+    }
+}
+
+TEST(slices_are_not_gathered_where_there_are_sections_or_several_captures)
+{
+    struct sd_maker m;
+    struct sd_profile *p, *more;
+
+    make(&m, 7, 50 * MS);
+    CHECK(sd_maker_save(&m));
+    p = load_gathering(&m);
+    CHECK(!p->index->slices);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+    make_plain(&m, 50, MS);
+    p = load_gathering(&m);
+    more = load_gathering(&m);
+    CHECK(p->index->slices && sd_profile_merge(p, more) == 0 && !p->index->slices);
+    sd_profile_free(more);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
+TEST(slices_gathered_while_loading_survive_every_failed_allocation)
+{
+    struct sd_maker m;
+    struct sd_profile *p = NULL;
+
+    make_plain(&m, 300, MS);
+    for (size_t nth = 1; !p && nth < 5000; nth++) {
+        sd_mem_fail_at(nth, false);
+        p = load_gathering(&m);
+        sd_mem_fail_at(0, false);
+    }
+    CHECK(p && p->index->slices);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
 TEST(slices_of_a_capture_without_samples_are_none)
 {
     struct sd_maker m;

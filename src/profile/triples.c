@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/triples.h"
 
-#include <stdbool.h>
-
 #include "base/assert.h"
 #include "base/mem.h"
 
@@ -16,18 +14,13 @@ static uint64_t hash(struct sd_triple k)
     return h ^ h >> 32;
 }
 
-static bool is_equal(struct sd_triple x, struct sd_triple y)
-{
-    return x.a == y.a && x.b == y.b && x.c == y.c;
-}
-
 /* The slot that holds the triple, or the empty one where it would go. */
 static size_t slot_of(const struct sd_triples *t, struct sd_triple key)
 {
     size_t mask = t->n_slots - 1, at = (size_t)hash(key) & mask;
 
     sd_assert_slow(t->n < t->n_slots); /* or the search would not end */
-    while (t->slots[at] && !is_equal(t->items[t->slots[at] - 1], key))
+    while (t->slots[at] && !sd_triple_is_equal(t->items[t->slots[at] - 1], key))
         at = (at + 1) & mask;
     return at;
 }

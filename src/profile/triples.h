@@ -7,6 +7,7 @@
  * Stacks (parent, site, line) and totals of samples (stack, track, flags) are the two
  * things of which a profile has millions, so they are not interned as bytes: a triple
  * takes its 12 bytes and 5 to 11 more in a hash table of places. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ struct sd_triples {          /* all zero is a fresh one */
     size_t n_slots;  /* 0 or a power of two */
 };
 
+static inline bool sd_triple_is_equal(struct sd_triple x, struct sd_triple y)
+{
+    return x.a == y.a && x.b == y.b && x.c == y.c;
+}
 /* The id of this triple, new or old; *id is untouched on SD_ENOMEM. */
 int sd_triples_add(struct sd_triples *t, struct sd_triple key, uint32_t *id);
 /* The id if it is known, else UINT32_MAX. */

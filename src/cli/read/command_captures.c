@@ -48,7 +48,8 @@ int sd_load_back(const struct sd_command *c, const char *file, struct sd_profile
 }
 
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
-            const struct sd_filter *filter, struct sd_profile **out)
+            const struct sd_filter *filter, enum sd_load_flags load,
+            struct sd_profile **out)
 {
     const struct sd_input *input;
     struct sd_command_loader l;
@@ -61,6 +62,7 @@ int sd_load(const struct sd_command *c, size_t n, char *const *files,
                        c->verb->name, c->verb->name);
     sd_command_loader_init(&l, c, SD_LOSSES_ALL);
     l.how.filter = filter;
+    l.how.load = load;
     sd_contents_init(&from);
     input = sd_input_of(files[0], SD_HOLDS_PROFILE, &sd_input_capture);
     rc = input->load(&l.how, files, n, &from);

@@ -24,5 +24,6 @@ int sd_load_one(const struct sd_command *c, const char *file, struct sd_profile 
 int sd_load_back(const struct sd_command *c, const char *file, struct sd_profile **out);
 /* All of them, merged. */
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
-            const struct sd_filter *filter, struct sd_profile **out);
+            const struct sd_filter *filter, enum sd_load_flags load,
+            struct sd_profile **out);
 #endif

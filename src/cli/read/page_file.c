@@ -30,7 +30,8 @@ int sd_page_file_input(const struct sd_page_file *f, const struct sd_input **out
 static int put_captures(const struct sd_page_file *f, struct sd_out *out)
 {
     struct sd_profile *p = NULL;
-    int rc = sd_load(f->command, f->n_files, (char **)f->files, f->page.filter, &p);
+    int rc = sd_load(f->command, f->n_files, (char **)f->files, f->page.filter,
+                     SD_LOAD_SLICES, &p);
 
     if (rc == 0)
         rc = sd_page_put_profile(&f->page, p, f->files, f->n_files, out);

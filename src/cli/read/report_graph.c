@@ -160,7 +160,8 @@ static int load_captures(const struct sd_report_request *a, int first, int n,
 {
     const struct sd_stacks_request *request = &a->views.stacks;
     struct sd_profile *p = NULL;
-    int rc = sd_load(a->command, (size_t)n, a->words + first, &a->views.selection, &p);
+    int rc = sd_load(a->command, (size_t)n, a->words + first, &a->views.selection,
+                     SD_LOAD_TOTALS, &p);
 
     if (rc == 0)
         rc = sd_report_check_window(a, p);

@@ -97,7 +97,7 @@ static int write_tables(const struct sd_command *c)
     int rc = sd_export_check_spares(c->values[OPT_OUTPUT].text, c->words, n);
 
     if (rc == 0)
-        rc = sd_load(c, n, c->words, NULL, &p);
+        rc = sd_load(c, n, c->words, NULL, SD_LOAD_TOTALS, &p);
     if (rc == 0)
         rc = put_tables(c, p);
     sd_profile_free(p);

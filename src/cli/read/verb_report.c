@@ -483,7 +483,8 @@ static int report_captures(const struct sd_report_request *a)
     int rc = check_has_no_lprof_options(a);
 
     if (rc == 0)
-        rc = sd_load(a->command, (size_t)a->n_words, a->words, &filter, &p);
+        rc = sd_load(a->command, (size_t)a->n_words, a->words, &filter,
+                     a->form == SD_FORM_PAGE ? SD_LOAD_SLICES : SD_LOAD_TOTALS, &p);
     if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
         rc = not_readable(rc);
     if (rc == 0)

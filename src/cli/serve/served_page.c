@@ -65,7 +65,7 @@ static void drop(struct reading *r)
 
 static int load(struct sd_served_page *s, struct reading *r)
 {
-    const struct sd_loader how = { 0 };
+    const struct sd_loader how = { .load = SD_LOAD_SLICES };
     int rc =
         sd_input_capture.load(&how, s->request.files, s->request.n_files, &r->contents);
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "profile/profile_define.h"
 
 void sd_slice_gathering_init(struct sd_slice_gathering *g, const struct sd_profile *p,
                              enum sd_evidence e)
@@ -43,9 +44,17 @@ static int grow(struct sd_slice_gathering *g)
 
 static int place_of(struct sd_slice_gathering *g, struct sd_triple key, uint32_t *at)
 {
-    int rc = grow(g);
+    int rc = 0;
 
-    return rc < 0 ? rc : sd_triples_add(&g->keys, key, at);
+    if (!g->has_last_place || !sd_triple_is_equal(key, g->last_key)) {
+        rc = grow(g);
+        if (rc == 0)
+            rc = sd_triples_add(&g->keys, key, &g->last_place);
+        g->last_key = key;
+        g->has_last_place = rc == 0;
+    }
+    *at = g->last_place;
+    return rc;
 }
 
 /* All of `from` in slices twice as long. */
@@ -127,4 +136,59 @@ int sd_slice_gathering_place(struct sd_slice_gathering *g, uint64_t time_ns,
                              (struct sd_triple){ (uint32_t)(time_ns / g->slice_ns),
                                                  total, set },
                              at);
+}
+
+/* --- Samples */
+
+/* A thread is seen in one stack several times in a row. */
+static uint32_t total_of(struct sd_slice_gathering *g, const struct sd_event *e)
+{
+    const struct sd_triple which = { e->stack.at, e->track.at, e->flags };
+
+    if (!g->has_last_total || !sd_triple_is_equal(which, g->last_which)) {
+        g->last_total = sd_triples_find(&g->p->index->places[SD_SAMPLES], which);
+        g->last_which = which;
+        g->has_last_total = g->last_total != UINT32_MAX;
+    }
+    return g->last_total;
+}
+
+/* Metrics turn up while a profile is loaded: their columns begin empty. */
+static int add_columns(struct sd_slice_gathering *g)
+{
+    for (; g->n_columns < g->totals->n_metrics; g->n_columns++) {
+        int64_t *values = sd_zalloc((g->cap ? g->cap : 1) * sizeof *values);
+
+        if (!values)
+            return sd_no_memory();
+        g->values[g->n_columns] = values;
+    }
+    return 0;
+}
+
+static uint32_t column_of(const struct sd_slice_gathering *g, sd_metric_id metric)
+{
+    for (uint32_t i = 0; i < g->n_columns; i++)
+        if (g->totals->metrics[i].at == metric.at)
+            return i;
+    return UINT32_MAX; /* not an amount, or one too many */
+}
+
+int sd_slice_gathering_add_sample(struct sd_slice_gathering *g,
+                                  const struct sd_event *e, uint32_t set)
+{
+    uint32_t total = total_of(g, e), at, column;
+    int rc = add_columns(g);
+
+    if (rc < 0 || total == UINT32_MAX)
+        return rc; /* the profile had no room for it, and says so */
+    rc = sd_slice_gathering_place(g, e->to_ns, total, set, &at);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < e->n_values; i++) {
+        column = e->values[i] < 0 ? UINT32_MAX : column_of(g, e->metrics[i]);
+        if (column != UINT32_MAX)
+            g->values[column][at] = sd_sum_i64(g->values[column][at], e->values[i]);
+    }
+    return 0;
 }

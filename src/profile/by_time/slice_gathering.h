@@ -13,9 +13,13 @@ struct sd_slice_gathering {
     const struct sd_stack_totals *totals; /* of the profile's evidence */
     struct sd_triples keys;               /* slice, total, set of sections */
     int64_t *values[SD_SAMPLE_METRICS];   /* owned; by key */
-    uint32_t n_columns;                   /* of values; as many as the totals have */
+    uint32_t n_columns;                   /* of values; of those that the totals have */
     size_t cap, limit;
     uint64_t slice_ns;
+    /* What was looked up last: samples of one stack follow each other. */
+    struct sd_triple last_which, last_key; /* a total; a key */
+    uint32_t last_total, last_place;
+    bool has_last_total, has_last_place;
 };
 
 void sd_slice_gathering_init(struct sd_slice_gathering *g, const struct sd_profile *p,
@@ -23,6 +27,9 @@ void sd_slice_gathering_init(struct sd_slice_gathering *g, const struct sd_profi
 /* The entry of this moment, new or old; places before may have moved. */
 int sd_slice_gathering_place(struct sd_slice_gathering *g, uint64_t time_ns,
                              uint32_t total, uint32_t set, uint32_t *at);
+/* A sample of a total that the profile has; one that it had no room for is left out. */
+int sd_slice_gathering_add_sample(struct sd_slice_gathering *g,
+                                  const struct sd_event *e, uint32_t set);
 void sd_slice_gathering_release(struct sd_slice_gathering *g);
 
 /* Goes through the events of all files; times are those of each recording, which counts
@@ -41,4 +48,6 @@ int sd_slices_add_sections(struct sd_slices *s, struct sd_slice_gathering *g,
                            const struct sd_filter *filter);
 /* Fills the entries of `s` in their order.  0 or SD_ENOMEM. */
 int sd_slices_settle(struct sd_slices *s, const struct sd_slice_gathering *g);
+/* The same, of a capture without sections. */
+int sd_slices_of_gathering(struct sd_slices *s, const struct sd_slice_gathering *g);
 #endif
