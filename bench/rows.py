@@ -204,6 +204,10 @@ def page_rows():
         Row("page of 1e6 samples: first picture", "page_large", "ours-open", "speedscope-open", "≤ 1/10", at_most=1 / 10),
         Row("page of 1e6 samples: an interaction", "page_large", "ours-interaction", "speedscope-interaction", "≤ 100 ms", most=100e6),
         Row("page of 1e6 samples: the slowest interaction", "page_large", "ours-slowest", "speedscope-slowest", "≤ 400 ms", most=400e6),
+        Row("page of 1e6 samples: a whole drag", "page_large", "ours-gesture", "speedscope-gesture"),
+        Row("page of 1e6 samples: a move of a drag", "page_large", "ours-move", "speedscope-move"),
+        Row("page of 1e6 samples: a click on an empty page", "page_large", "empty-click"),
+        Row("page of 1e6 samples: a whole drag on an empty page", "page_large", "empty-drag"),
     ]
 
 

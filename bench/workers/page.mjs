@@ -3,7 +3,8 @@
 //
 // KIND says whose page it is.  FILE is what speedscope's page is given to open.  Before and after everything that costs
 // CPU time it prints a line of JSON and waits for an answer, so that page.py can read the clocks of Chromium's processes:
-// {"step": NAME} when something has just been done, {"rest": NAME} when page.py shall wait until nothing runs any more.
+// {"step": NAME} when something has just been done, {"rest": NAME} when page.py shall wait until nothing runs any more: what
+// was done before ends there and NAME begins (null: nothing that counts).
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
@@ -25,58 +26,91 @@ const frames = (page, n = 2) => page.evaluate((left) => new Promise((done) => {
   next();
 }), n);
 
-async function did(page, name, action) {
+// Where something is is found before the clock begins: looking for it by its role costs the page more than many an interaction.
+async function did(page, name, [find, action]) {
+  await tell({ rest: null });
+  const found = await find(page);
   await tell({ rest: name });
-  await action();
+  await action(page, found);
   await frames(page);
   await tell({ step: name });
 }
 
-async function drag(page, from, to) {
+const nothing = () => null;
+const handle = (selector, nth = 0) => (page) => page.locator(selector).nth(nth).elementHandle();
+
+// From the press over four moves to the release.
+async function drag(page, [from, to]) {
   await page.mouse.move(...from);
   await page.mouse.down();
   for (const part of [0.25, 0.5, 0.75, 1]) await page.mouse.move(from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part);
   await page.mouse.up();
 }
 
-// --- Whose page it is: how it is opened, when its first picture is there, and what a person does with it
+// --- Whose page it is: how it is opened, when its first picture is there, and what a person does with it: [what is looked
+// for before, what is done]
 
-const empty = { open: (page) => page.goto(address), picture: (page) => page.locator('body').waitFor(), uses: {} };
+const empty = {
+  open: (page) => page.goto(address),
+  picture: (page) => page.locator('body').waitFor(),
+  uses: {
+    click: [nothing, (page) => page.mouse.click(400, 300)],
+    drag: [nothing, (page) => drag(page, [[300, 100], [800, 105]])],
+  },
+};
 
 const role = (page, name, label) => page.getByRole(name, { name: label, exact: true });
+
+async function middleOf(locator) {
+  await locator.scrollIntoViewIfNeeded();
+  const box = await locator.boundingBox();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}
+
+const clickOn = (name, label) => [(page) => middleOf(role(page, name, label)), (page, place) => page.mouse.click(...place)];
+const press = (...keys) => [nothing, async (page) => { for (const key of keys) await page.keyboard.press(key); }];
+// With the field chosen and its text marked, as after a double click.
+const search = (text) => [
+  (page) => role(page, 'searchbox', 'Search').evaluate((field) => (field.focus(), field.select())),
+  (page) => (text ? page.keyboard.insertText(text) : page.keyboard.press('Delete')),
+];
+const dragOnTimeline = (from, to) => [
+  async (page) => {
+    const plot = await role(page, 'region', 'Timeline').boundingBox();
+    return [[plot.x + plot.width * from, plot.y + 20], [plot.x + plot.width * to, plot.y + 25]];
+  },
+  drag,
+];
 
 const sonde = {
   open: (page) => page.goto(address, LIMIT),
   picture: (page) => page.locator('[role=tabpanel] [role=grid], [role=tabpanel] [role=treegrid], [role=tabpanel] [role=tree]').first().waitFor(LIMIT),
   uses: {
-    'view flame graph': (page) => role(page, 'tab', 'Flame graph').click(),
-    'search in the flame graph': (page) => role(page, 'searchbox', 'Search').fill('_1'),
-    'end of the search': (page) => role(page, 'searchbox', 'Search').fill(''),
-    async zoom(page) {
-      const box = await role(page, 'tree', 'Flame graph').boundingBox();
-      await page.mouse.click(box.x + box.width * 0.2, box.y + 70);
-    },
-    'end of the zoom': (page) => page.keyboard.press('Escape'),
-    'drag in the flame graph': (page) => dragOnTimeline(page, 0.2, 0.7),
-    'order inverted': (page) => page.getByRole('radio', { name: 'Inverted', exact: true }).check(),
-    'drag in the inverted graph': (page) => dragOnTimeline(page, 0.3, 0.8),
-    'order by time': (page) => page.getByRole('radio', { name: 'Time order', exact: true }).check(),
-    'order left heavy': (page) => page.getByRole('radio', { name: 'Left heavy', exact: true }).check(),
-    'view functions': (page) => role(page, 'tab', 'Functions').click(),
-    'drag in functions': (page) => dragOnTimeline(page, 0.1, 0.6),
-    'search in functions': (page) => role(page, 'searchbox', 'Search').fill('_2'),
-    'whole run': (page) => page.keyboard.press('Escape').then(() => page.keyboard.press('Escape')),
-    'view calls': (page) => role(page, 'tab', 'Calls').click(),
-    'drag in calls': (page) => dragOnTimeline(page, 0.4, 0.9),
-    'search in calls': (page) => role(page, 'searchbox', 'Search').fill('_3'),
-    'view call graph': (page) => role(page, 'tab', 'Call graph').click(),
+    'view flame graph': clickOn('tab', 'Flame graph'),
+    'search in the flame graph': search('_1'),
+    'end of the search': search(''),
+    zoom: [(page) => role(page, 'tree', 'Flame graph').boundingBox(), (page, box) => page.mouse.click(box.x + box.width * 0.2, box.y + 70)],
+    'end of the zoom': press('Escape'),
+    'drag in the flame graph': dragOnTimeline(0.2, 0.7),
+    'order inverted': clickOn('radio', 'Inverted'),
+    'drag in the inverted graph': dragOnTimeline(0.3, 0.8),
+    'order by time': clickOn('radio', 'Time order'),
+    'drag in time order': dragOnTimeline(0.2, 0.7),
+    'order left heavy': clickOn('radio', 'Left heavy'),
+    'view functions': clickOn('tab', 'Functions'),
+    'drag in functions': dragOnTimeline(0.1, 0.6),
+    'search in functions': search('_2'),
+    'whole run': press('Escape', 'Escape'),
+    'view calls': clickOn('tab', 'Calls'),
+    'drag in calls': dragOnTimeline(0.4, 0.9),
+    'search in calls': search('_3'),
+    'view source': clickOn('tab', 'Source'),
+    'view call graph': clickOn('tab', 'Call graph'),
+    'drag in the call graph': dragOnTimeline(0.3, 0.6),
+    'search in the call graph': search('_4'),
+    'zoom in the call graph': [(page) => role(page, 'button', 'Zoom in').boundingBox(), (page, box) => page.mouse.click(box.x + 8, box.y + 8)],
   },
 };
-
-async function dragOnTimeline(page, from, to) {
-  const plot = await role(page, 'region', 'Timeline').boundingBox();
-  await drag(page, [plot.x + plot.width * from, plot.y + 20], [plot.x + plot.width * to, plot.y + 25]);
-}
 
 const speedscope = {
   async open(page) {
@@ -85,18 +119,18 @@ const speedscope = {
   },
   picture: (page) => page.getByText('Sandwich').first().waitFor(LIMIT),
   uses: {
-    zoom: (page) => page.mouse.dblclick(300, 200),
-    'end of the zoom': (page) => page.keyboard.press('0'),
-    drag: (page) => drag(page, [SIZE.width * 0.3, 60], [SIZE.width * 0.6, 60]),
-    'view left heavy': (page) => page.keyboard.press('2'),
-    'zoom in left heavy': (page) => page.mouse.dblclick(300, 200),
-    search: async (page) => {
+    zoom: [nothing, (page) => page.mouse.dblclick(300, 200)],
+    'end of the zoom': press('0'),
+    drag: [nothing, (page) => drag(page, [[SIZE.width * 0.3, 60], [SIZE.width * 0.6, 60]])],
+    'view left heavy': press('2'),
+    'zoom in left heavy': [nothing, (page) => page.mouse.dblclick(300, 200)],
+    search: [nothing, async (page) => {
       await page.keyboard.press('Control+f');
       await page.keyboard.insertText('_1');
-    },
-    'end of the search': (page) => page.keyboard.press('Escape'),
-    'view sandwich': (page) => page.keyboard.press('3'),
-    'view time order': (page) => page.keyboard.press('1'),
+    }],
+    'end of the search': press('Escape'),
+    'view sandwich': press('3'),
+    'view time order': press('1'),
   },
 };
 
@@ -104,12 +138,12 @@ const snakeviz = {
   open: (page) => page.goto(address, LIMIT),
   picture: (page) => page.locator('#chart svg g').first().waitFor(LIMIT),
   uses: {
-    search: (page) => page.locator('#pstats-table_filter input').fill('json'),
-    'end of the search': (page) => page.locator('#pstats-table_filter input').fill(''),
-    zoom: (page) => page.locator('#chart svg rect').nth(6).dispatchEvent('click'),
-    'end of the zoom': (page) => page.locator('#resetbutton-root').dispatchEvent('click'),
-    'view sunburst': (page) => page.locator('#sv-style-select').selectOption('sunburst'),
-    'view icicle': (page) => page.locator('#sv-style-select').selectOption('icicle'),
+    search: [handle('#pstats-table_filter input'), (page, found) => found.fill('json')],
+    'end of the search': [handle('#pstats-table_filter input'), (page, found) => found.fill('')],
+    zoom: [handle('#chart svg rect', 6), (page, found) => found.dispatchEvent('click')],
+    'end of the zoom': [handle('#resetbutton-root'), (page, found) => found.dispatchEvent('click')],
+    'view sunburst': [handle('#sv-style-select'), (page, found) => found.selectOption('sunburst')],
+    'view icicle': [handle('#sv-style-select'), (page, found) => found.selectOption('icicle')],
   },
 };
 
@@ -117,24 +151,24 @@ const memray = {
   open: (page) => page.goto(address, { waitUntil: 'commit' }),
   picture: (page) => page.locator('#chart svg g').first().waitFor({ timeout: 20000 }),
   uses: {
-    search: (page) => page.locator('#searchTerm').fill('json'),
-    'end of the search': (page) => page.locator('#searchTerm').fill(''),
-    zoom: (page) => page.locator('#chart svg g.frame').nth(6).dispatchEvent('click'),
-    'end of the zoom': (page) => page.locator('#resetZoomButton').click(),
-    'view flames': (page) => page.locator('#flames').dispatchEvent('click'),
-    'view icicles': (page) => page.locator('#icicles').dispatchEvent('click'),
+    search: [handle('#searchTerm'), (page, found) => found.fill('json')],
+    'end of the search': [handle('#searchTerm'), (page, found) => found.fill('')],
+    zoom: [handle('#chart svg g.frame', 6), (page, found) => found.dispatchEvent('click')],
+    'end of the zoom': [handle('#resetZoomButton'), (page, found) => found.click()],
+    'view flames': [handle('#flames'), (page, found) => found.dispatchEvent('click')],
+    'view icicles': [handle('#icicles'), (page, found) => found.dispatchEvent('click')],
   },
 };
 
 const kinds = { empty, sonde, speedscope, snakeviz, memray };
 
 async function use(page, { open, picture, uses }) {
-  await did(page, 'open', async () => {
+  await did(page, 'open', [nothing, async () => {
     await open(page);
     await picture(page);
-  });
+  }]);
   await tell({ step: 'opened', shows: process.env.BENCH_PICTURE ? await page.screenshot({ path: process.env.BENCH_PICTURE }).then(() => 1) : 0 });
-  for (const [name, action] of Object.entries(uses)) await did(page, name, () => action(page));
+  for (const [name, use] of Object.entries(uses)) await did(page, name, use);
   await tell({ rest: 'end' });
 }
 

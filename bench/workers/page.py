@@ -2,6 +2,9 @@
 """The page of one program beside the pages of other profilers: bytes, requests, CPU time to the first picture and of an
 interaction (workers/browser_cpu.py says what counts).  All pages are opened in turns, each in a fresh Chromium.
 
+An interaction is what a person takes for one: a click, a key, a typed search, or a whole drag from the press to the release.
+What one move of a drag costs has a figure of its own, and so have a click and a drag on an empty page, which are Chromium's.
+
     page.py ROUNDS SONDE FOLDER BUILD [PROGRAM]
 
 Ours and speedscope's page show the same samples, snakeviz a pstats file and memray the memory of the same program.  With
@@ -38,6 +41,7 @@ for n in range(3):
     decoded(encoded(20000)); compared(2000); mean(20000); picture(2000)
 """
 N_SAMPLES, N_STACKS = 1000000, 20000
+MOVES = 4           # of a drag in page.mjs; press and release are counted with them
 
 
 def run(command, **how):
@@ -155,6 +159,10 @@ def visit(pages, name, found):
     if seen.uses:
         keep("interaction", statistics.median(seen.uses.values()))
         keep("slowest", max(seen.uses.values()))
+    drags = [ns for use, ns in seen.uses.items() if use.startswith("drag")]
+    if drags:
+        keep("gesture", statistics.median(drags))
+        keep("move", statistics.median(drags) / MOVES)
     if seen.asked["errors"]:
         print("page: %s: %s" % (name, seen.asked["errors"][0]), file=sys.stderr)
 
