@@ -1,98 +1,25 @@
 // SPDX-License-Identifier: MIT
 // graph: the call graph.  Places come from C and stay; shares follow the selection.
 //
-// A box is the warmer, the larger its total; a line the thicker.  Arrows walk: up to the heaviest caller, down to the
-// heaviest callee, left and right along the layer.  What the current box has to do with stays plain, the rest pales.
+// Arrows walk: up to the heaviest caller, down to the heaviest callee, left and right along the layer.  Of a large graph
+// only what is near the window stands in the document (graphpart.ts).
+import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { graphOf } from '../callgraph';
-import type { Palette } from '../colors';
-import { nextIn, useMatchStep, usePalette, useSize, useSvgOffer } from '../drawing';
-import { lineThrough, loopBeside, type Line } from './graphpaths';
-import { movesWindow, usePanZoom } from './panzoom';
+import { nextIn, useMatchStep, useOffer, usePalette, useSize } from '../drawing';
+import { GraphDrawing, share, type DrawingProps, type Edge, type Node } from './graphboxes';
+import { allOf, areaNear, drawnEdges, isReadable, MOST_EDGES, partNear, type GraphPart } from './graphpart';
+import { movesWindow, usePanZoom, type Look } from './panzoom';
 import { matcher, searchText } from '../search';
 import { act, useStore } from '../store';
-import { count, percent, shown } from '../text';
+import { addTitle, svgOfElement } from '../svg';
+import { count, shown } from '../text';
 import type { GraphData, View } from '../types';
 
-type Node = GraphData['nodes'][number];
-type Edge = GraphData['edges'][number];
-
-const share = (part: number) => `${percent(100 * part)} %`;
-const whereOf = (n: Node) => (n.file === null ? null : `${n.file.split('/').pop()}${n.line > 0 ? `:${n.line}` : ''}`);
-
-function sentenceOfNode(n: Node): string {
-  const where = whereOf(n), calls = n.calls > 0 ? `, ${count(n.calls)} calls` : '';
-  return `${shown(n.name)}${where ? ` (${shown(where)})` : ''}, total ${share(n.total)}, self ${share(n.self)}${calls}`;
-}
 function tell(n: Node | undefined): void {
   if (!n) return act.detail(null);
   const rows: [string, string][] = [['total', share(n.total)], ['self', share(n.self)]];
   act.detail({ name: n.name, file: n.file, line: n.line, rows: n.calls > 0 ? [...rows, ['calls', count(n.calls)]] : rows });
-}
-
-// --- Lines
-
-const penOf = (total: number) => 0.8 + 4.2 * Math.sqrt(Math.min(1, total));
-const EDGE_LABELS = 30, // all of them have one; where there are more, those of large shares
-  LABEL_FROM = 0.02;
-
-const hasLabel = (g: GraphData, edge: Edge) => g.edges.length <= EDGE_LABELS || edge.total >= LABEL_FROM;
-
-interface EdgeProps { edge: Edge; line: Line; names: [string, string]; palette: Palette; isFaint: boolean; isNear: boolean; size: number /* of its label; 0: none */ }
-
-function EdgeLine({ edge, line, names, palette, isFaint, isNear, size }: EdgeProps) {
-  const colour = isNear ? palette.accent : palette.frame, words = share(edge.total) + (edge.calls > 0 ? `, ${count(edge.calls)} calls` : '');
-  return (
-    <g opacity={isFaint ? 0.25 : edge.total > 0 ? 1 : 0.4}>
-      <title>{`${names[0]} → ${names[1]}: ${words}`}</title>
-      <path d={line.path} fill="none" stroke={palette.ground} stroke-opacity="0" stroke-width="10" />
-      <path d={line.path} fill="none" stroke={colour} stroke-width={penOf(edge.total)} stroke-dasharray={edge.total > 0 ? undefined : '3 4'} />
-      <path d={line.arrow} fill={colour} />
-      {size > 0 && (
-        <text x={line.x} y={line.y + size * 0.36} font-size={size} text-anchor={line.isLoop ? 'start' : 'middle'} fill={palette.faint} stroke={palette.ground} stroke-width="4" paint-order="stroke">
-          {share(edge.total)}
-        </text>
-      )}
-    </g>
-  );
-}
-
-// --- Boxes
-
-const MONO = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
-
-// Lines of a box, as large as they fit: the name, where it is, shares, calls.
-function linesOf(n: Node): string[] {
-  const where = whereOf(n), lines = [shown(n.name)];
-  if (where && n.h >= 62) lines.push(shown(where));
-  lines.push(share(n.total), `(${share(n.self)})`);
-  if (n.calls > 0) lines.push(`${count(n.calls)}×`);
-  return lines;
-}
-function fontOf(n: Node, lines: readonly string[]): number {
-  const longest = Math.min(64, Math.max(...lines.map((l) => l.length)));
-  return Math.max(7.5, Math.min(17, (n.h - 6) / (lines.length * 1.22), (n.w - 12) / (longest * 0.605)));
-}
-
-interface NodeProps { node: Node; palette: Palette; at: number; isCurrent: boolean; isFaint: boolean; isMatch: boolean; onPoint: (at: number) => void; onPick: (at: number) => void }
-
-function NodeBox({ node: n, palette, at, isCurrent, isFaint, isMatch, onPoint, onPick }: NodeProps) {
-  const lines = linesOf(n), size = fontOf(n, lines), room = Math.floor((n.w - 8) / (size * 0.605)), isThere = n.total > 0;
-  const top = n.y - (lines.length * size * 1.22) / 2 + size * 0.95;
-  return (
-    <g class="graph-node" role="none" opacity={isFaint ? 0.45 : 1} onPointerEnter={() => onPoint(at)} onClick={() => onPick(at)}>
-      <rect id={`graph-node-${at}`} role="treeitem" aria-label={sentenceOfNode(n)} aria-selected={isCurrent} x={n.x - n.w / 2} y={n.y - n.h / 2} width={n.w} height={n.h} rx="4" fill={palette.heat(n.total)} stroke={palette.frame} stroke-width="1"
-        stroke-dasharray={isThere ? undefined : '3 3'} />
-      {isMatch && <rect x={n.x - n.w / 2 - 3} y={n.y - n.h / 2 - 3} width={n.w + 6} height={n.h + 6} rx="6" fill="none" stroke={palette.match} stroke-width="3.5" stroke-dasharray="9 3" />}
-      {isCurrent && <rect x={n.x - n.w / 2} y={n.y - n.h / 2} width={n.w} height={n.h} rx="4" fill="none" stroke={palette.ink} stroke-width="3" />}
-      {lines.map((line, i) => (
-        <text key={i} aria-hidden="true" x={n.x} y={top + i * size * 1.22} font-size={size} text-anchor="middle" fill={i === 0 ? palette.ink : isThere ? palette.ink : palette.faint}
-          font-family={i === 0 ? MONO : undefined} font-weight={i === 0 ? 600 : undefined}>
-          {line.length <= room ? line : line.slice(0, Math.max(1, room - 1)) + '…'}
-        </text>
-      ))}
-    </g>
-  );
 }
 
 // --- Walking
@@ -129,28 +56,6 @@ function topNode(g: GraphData): number {
 
 // --- The graph
 
-interface DrawingProps { g: GraphData; lines: (Line | null)[]; palette: Palette; current: number; near: Set<number> | null; matches: boolean[]; onPoint: (at: number) => void; onPick: (at: number) => void }
-
-function GraphDrawing({ g, lines, palette, current, near, matches, onPoint, onPick }: DrawingProps) {
-  return (
-    <>
-      <g>
-        {g.edges.map((edge, i) => lines[i] && (
-          <EdgeLine key={i} edge={edge} line={lines[i]} palette={palette} names={[shown(g.nodes[edge.from]!.name), shown(g.nodes[edge.to]!.name)]}
-            isFaint={near !== null && edge.from !== current && edge.to !== current} isNear={near !== null && (edge.from === current || edge.to === current)}
-            size={hasLabel(g, edge) || edge.from === current || edge.to === current ? Math.min(11, 0.95 * fontOf(g.nodes[edge.from]!, linesOf(g.nodes[edge.from]!))) : 0} />
-        ))}
-      </g>
-      <g>
-        {g.nodes.map((node, i) => (
-          <NodeBox key={i} node={node} palette={palette} at={i} isCurrent={i === current} isMatch={matches[i]!} onPoint={onPoint} onPick={onPick}
-            isFaint={near !== null && !near.has(i) && !matches[i]} />
-        ))}
-      </g>
-    </>
-  );
-}
-
 function useMatching(g: GraphData): boolean[] {
   const search = useStore((s) => s.selection.search), isMatch = matcher(search);
   return useMemo(() => g.nodes.map((n) => isMatch !== null && isMatch(searchText(n.name, n.file, n.line))), [g, search]);
@@ -177,13 +82,31 @@ export function Graph({ view }: { view: View }) {
   return <GraphWindow view={view} g={g} />;
 }
 
+// Nothing before the window's size is known.
+function usePart(g: GraphData, edges: number[], look: Look, { width, height }: { width: number; height: number }, current: number): GraphPart {
+  const area = areaNear(look, width, height, g);
+  return useMemo(() => (width > 0 ? partNear(g, edges, area, isReadable(look), current) : { nodes: [], edges: [], hasText: false }),
+    [g, edges, current, width > 0, isReadable(look), JSON.stringify(area)]);
+}
+
+function cutNote(g: GraphData): string | null {
+  return g.edges.length > MOST_EDGES ? `of these lines the ${count(MOST_EDGES)} largest, and all of a picked box` : null;
+}
+
+// All of it, whatever is in the window, with a title above.
+function svgOfGraph(drawing: DrawingProps): string | null {
+  const { g, palette } = drawing, svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('viewBox', `-16 -16 ${g.width + 32} ${g.height + 32}`);
+  render(<GraphDrawing {...drawing} />, svg);
+  return svgOfElement(svg, palette.ground, (copy) => addTitle(copy, shown(g.title), palette.ink));
+}
+
 function GraphWindow({ view, g }: { view: View; g: GraphData }) {
-  const palette = usePalette(), window = useRef<HTMLDivElement>(null), svg = useRef<SVGSVGElement>(null), { width, height } = useSize(window);
+  const palette = usePalette(), window = useRef<HTMLDivElement>(null), { width, height } = useSize(window);
   const matches = useMatching(g), openSandwich = useSandwich(view), top = topNode(g), [picked, setPicked] = useState<number | null>(null);
   const current = picked ?? top, move = usePanZoom(window, { width, height }, g.width, g.height, g.nodes[top]!), hasFocus = useRef(false);
-  const lines = useMemo(() => g.edges.map((e) => (e.points.length ? lineThrough(e.points, penOf(e.total)) : loopBeside(g.nodes[e.from]!, penOf(e.total)))), [g]);
   const near = useMemo(() => (picked === null ? null : nearOf(g, picked)), [g, picked]);
-  useSvgOffer(svg, palette, shown(g.title), `-16 -16 ${g.width + 32} ${g.height + 32}`);
+  const edges = useMemo(() => drawnEdges(g, picked ?? -1), [g, picked]), part = usePart(g, edges, move.look, { width, height }, current);
   const go = (at: number) => {
     const n = g.nodes[at]!;
     setPicked(at);
@@ -208,8 +131,9 @@ function GraphWindow({ view, g }: { view: View; g: GraphData }) {
   const pick = (at: number) => {
     if (!move.hasMoved()) go(at);
   };
-  const content = useMemo(() => <GraphDrawing g={g} lines={lines} palette={palette} current={picked ?? -1} near={near} matches={matches} onPoint={(at) => tell(g.nodes[at])} onPick={pick} />,
-    [g, lines, palette, picked, near, matches]);
+  const drawing: DrawingProps = { g, part, palette, current: picked ?? -1, near, matches, onPoint: (at) => tell(g.nodes[at]), onPick: pick };
+  const content = useMemo(() => <GraphDrawing {...drawing} />, [g, part, palette, picked, near, matches]);
+  useOffer(() => svgOfGraph({ ...drawing, part: allOf(g, edges) }));
   const isOpenable = openSandwich !== null && g.nodes[current]!.fn !== null;
   return (
     <div class="graph">
@@ -219,13 +143,13 @@ function GraphWindow({ view, g }: { view: View; g: GraphData }) {
         <button class="button" type="button" onClick={() => move.fit()}>Fit</button>
         {isOpenable && <button class="button" type="button" onClick={() => openSandwich!(g.nodes[current]!)}>Sandwich of {shown(g.nodes[current]!.name).slice(0, 60)}</button>}
         {picked !== null && <button class="button" type="button" onClick={() => setPicked(null)}>Show all plainly</button>}
-        <span class="panel-note">{[g.subtitle, g.note].filter((t) => t !== null).map((t) => shown(t!)).join('; ')}</span>
+        <span class="panel-note">{[g.subtitle, g.note, cutNote(g)].filter((t) => t !== null).map((t) => shown(t!)).join('; ')}</span>
       </div>
       <div class="graph-window" ref={window} role="tree" aria-label="Call graph" tabIndex={0} aria-activedescendant={`graph-node-${current}`} onKeyDown={key}
         onFocus={() => (hasFocus.current = true, tell(g.nodes[current]))} onBlur={() => (hasFocus.current = false, act.detail(null))}
         onPointerLeave={() => tell(picked === null ? undefined : g.nodes[picked])} onDblClick={() => isOpenable && openSandwich!(g.nodes[current]!)}>
-        <svg ref={svg} role="none" width={width} height={height} viewBox={`0 0 ${Math.max(1, width)} ${Math.max(1, height)}`}>
-          <g data-moves="" transform={`translate(${move.look.x} ${move.look.y}) scale(${move.look.scale})`}>{content}</g>
+        <svg role="none" width={width} height={height} viewBox={`0 0 ${Math.max(1, width)} ${Math.max(1, height)}`}>
+          <g transform={`translate(${move.look.x} ${move.look.y}) scale(${move.look.scale})`}>{content}</g>
         </svg>
       </div>
       <p class="graph-hint">Drag to move, wheel or <kbd>+</kbd> <kbd>−</kbd> to zoom, <kbd>0</kbd> fits; arrows walk to the heaviest caller and callee{openSandwich ? <>, <kbd>Enter</kbd> opens the sandwich</> : ''}</p>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // panzoom: moves and scales a drawing in its window, by pointer, wheel and keys.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
 export interface Look {
@@ -33,30 +33,22 @@ export function fitted(width: number, height: number, w: number, h: number, cent
 interface Size { width: number; height: number }
 
 export function usePanZoom(window: RefObject<Element | null>, { width, height }: Size, w: number, h: number, centre: { x: number; y: number }): PanZoom {
-  const [look, setLook] = useState<Look>({ x: 0, y: 0, scale: 1 }), isFit = useRef(true), moved = useRef(false);
-  const fit = () => {
-    isFit.current = true;
-    setLook(fitted(width, height, w, h, centre));
-  };
-  const move = (change: (old: Look) => Look) => {
-    isFit.current = false;
-    setLook(change);
-  };
+  const whole = useMemo(() => fitted(width, height, w, h, centre), [width, height, w, h]); // until it is moved
+  const [placed, setPlaced] = useState<Look | null>(null), moved = useRef(false);
+  const fit = () => setPlaced(null);
+  const move = (change: (old: Look) => Look) => setPlaced((old) => change(old ?? whole));
   const pan = (dx: number, dy: number) => move((old) => ({ ...old, x: old.x + dx, y: old.y + dy }));
   const zoom = (by: number, x = width / 2, y = height / 2) => move((old) => {
     const scale = Math.min(MOST, Math.max(LEAST, old.scale * by)), k = scale / old.scale;
     return { scale, x: x - (x - old.x) * k, y: y - (y - old.y) * k };
   });
-  const reveal = (x: number, y: number, bw: number, bh: number) => setLook((old) => {
+  const reveal = (x: number, y: number, bw: number, bh: number) => move((old) => {
     const inside = (at: number, size: number, room: number) => (at < 8 ? 8 - at : at + size > room - 8 ? room - 8 - at - size : 0);
     const dx = inside(old.x + x * old.scale, bw * old.scale, width), dy = inside(old.y + y * old.scale, bh * old.scale, height);
     return dx || dy ? { ...old, x: old.x + dx, y: old.y + dy } : old;
   });
-  useLayoutEffect(() => {
-    if (isFit.current && width > 0 && height > 0) fit();
-  }, [width, height, w, h]);
   usePointer(window, zoom, pan, moved);
-  return { look, fit, zoom, pan, reveal, hasMoved: () => moved.current };
+  return { look: placed ?? whole, fit, zoom, pan, reveal, hasMoved: () => moved.current };
 }
 
 function usePointer(window: RefObject<Element | null>, zoom: PanZoom['zoom'], pan: PanZoom['pan'], moved: RefObject<boolean>): void {
