@@ -146,16 +146,22 @@ function matchesText(payload: Payload, view: string): string {
   return `matched ${percent(matchedShare(sumsOf(block, selection, options), match))} %`;
 }
 
-function States({ payload }: { payload: Payload }) {
-  const selection = useStore((s) => s.selection), view = useStore((s) => s.view);
+function Matches({ payload }: { payload: Payload }) {
+  const view = useStore((s) => s.view);
+  useStore((s) => s.selection);
   useStore((s) => s.options);
-  const text = selectionText(selection), isPart = text !== 'whole run';
+  return <span class="state-text" role="status" aria-label="Matches">{matchesText(payload, view)}</span>;
+}
+
+// Follows a drag at once.
+function Selected() {
+  const selection = useStore((s) => s.selection), aim = useStore((s) => s.aim);
+  const text = selectionText({ ...selection, ...aim }), isPart = text !== 'whole run';
   return (
-    <div class="states">
-      <span class="state-text" role="status" aria-label="Matches">{matchesText(payload, view)}</span>
+    <>
       <span class={`state-text ${isPart ? 'is-part' : 'is-whole'}`} role="status" aria-label="Selection">{text}</span>
       {isPart && <button class="button" type="button" onClick={wholeRun}>Clear selection</button>}
-    </div>
+    </>
   );
 }
 
@@ -172,7 +178,10 @@ export function Controls({ payload }: { payload: Payload }) {
       {payload.sections.length > 0 && <Sections sections={payload.sections} />}
       {payload.stacks.length > 0 && <Threads payload={payload} />}
       {payload.stacks.length > 0 && <Options payload={payload} />}
-      <States payload={payload} />
+      <div class="states">
+        <Matches payload={payload} />
+        <Selected />
+      </div>
     </div>
   );
 }

@@ -17,6 +17,7 @@ export interface State {
   payload: Payload; // loaded before anything is drawn
   view: string; // View.name of the tab that is shown
   selection: Selection;
+  aim: Pick<Selection, 'from' | 'to'> | null; // the time that a drag has reached, before the views follow
   options: Options;
   order: Order; // of the flame graph
   zoom: number | null; // key of the flame graph's zoomed box; null: the root
@@ -98,7 +99,7 @@ function change(part: Partial<State>): void {
 }
 
 function select(part: Partial<Selection>): void {
-  change({ selection: { ...now.selection, ...part } });
+  change({ selection: { ...now.selection, ...part }, aim: null });
 }
 
 // --- Slices of time
@@ -138,7 +139,7 @@ function escape(): void {
   if (now.areKeysShown) change({ areKeysShown: false });
   else if (now.zoom !== null || now.focusFn !== null || now.hiddenFns.length > 0) change({ zoom: null, focusFn: null, hiddenFns: [] });
   else if (search !== '') act.search('');
-  else if (from !== null || to !== null || section !== null || thread !== null) change({ selection: WHOLE });
+  else if (from !== null || to !== null || section !== null || thread !== null) select(WHOLE);
 }
 
 function follow(f: Finding): void {
@@ -162,6 +163,7 @@ function follow(f: Finding): void {
 export const act = {
   show: (view: string): void => change({ view, detail: null }),
   time: (fromNs: number | null, toNs: number | null): void => select(timeOf(now.payload, fromNs, toNs)), // snaps to slices
+  aim: (ends: [number, number] | null): void => change({ aim: ends && timeOf(now.payload, ...ends) }),
   section: (section: string | null): void => select({ section }),
   thread: (thread: string | null): void => select({ thread }),
   search: (search: string): void => change({ selection: { ...now.selection, search }, match: -1 }),
@@ -234,6 +236,7 @@ function start(payload: Payload): void {
     hiddenFns: [],
     foldRecursion: false,
     sandwichFn: null,
+    aim: null,
     match: -1,
     theme: now?.theme ?? 'system',
     detail: null,

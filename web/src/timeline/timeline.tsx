@@ -4,14 +4,14 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { Band, Lane, Payload } from '../types';
 import { DARK, LIGHT } from '../colors';
 import { ceilingOf, readingAt, rowsOf, stepsOf, type Steps } from './lanes';
+import { Follower } from './follower';
 import { endsOf, Sliders } from './sliders';
 import { act, useStore } from '../store';
 import { amount, percent, seconds, shown } from '../text';
 import { isDark, useLook } from '../theme';
-import { AXIS, BAND, MOST_ROWS, paintTimeline, type Part, type Scene } from './timelinecanvas';
+import { AXIS, BAND, MOST_ROWS, paintLanes, paintVeil, type Part, type Scene } from './timelinecanvas';
 
 const DRAGGED = 3; // pixels from which a press is a drag
-const LIVE_MS = 120; // how often views follow a drag
 const LANES_MAX = 180, LANE_MIN = 28, LANE_MAX = 46; // pixels of all lanes, and of one
 
 // --- Values at a moment
@@ -63,10 +63,10 @@ function useScene(payload: Payload, width: number, pointer: number | null, dragg
   const selection = useStore((s) => s.selection);
   const { rows, n } = useMemo(() => rowsOf(payload.bands), [payload]);
   const h = Math.max(LANE_MIN, Math.min(LANE_MAX, Math.floor(LANES_MAX / Math.max(1, payload.lanes.length))));
-  const parts = payload.lanes.map((lane, at) => {
+  const parts = useMemo(() => payload.lanes.map((lane, at) => {
     const steps = stepsOf(lane, payload, selection);
     return { lane, steps, ceiling: ceilingOf(lane, steps), y: AXIS + at * (h + 1), h };
-  });
+  }), [payload, selection.thread, selection.section]);
   const bandsY = AXIS + parts.length * (h + 1) + 2, height = bandsY + Math.min(n, MOST_ROWS) * BAND + (n > 0 ? 3 : 0);
   const selected: [number, number] | null = dragged ?? (selection.from !== null ? endsOf(payload, selection.from, selection.to) : null);
   return { width, height, durationNs: payload.durationNs || 1, parts, bands: payload.bands, rows, bandsY, section: selection.section, selected, pointer };
@@ -97,17 +97,25 @@ function tell(scene: Scene, x: number, y: number, ns: number): void {
   act.detail({ name: seconds(ns), file: null, line: 0, rows });
 }
 
-interface Drag { x: number; from: number; isDrag: boolean; last: number }
+interface Drag { x: number; from: number; isDrag: boolean }
 
 function Plot({ payload }: { payload: Payload }) {
-  const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), drag = useRef<Drag | null>(null);
+  const box = useRef<HTMLDivElement>(null), lanes = useRef<HTMLCanvasElement>(null), veil = useRef<HTMLCanvasElement>(null), drag = useRef<Drag | null>(null);
   const [pointer, setPointer] = useState<number | null>(null), [dragged, setDragged] = useState<[number, number] | null>(null);
   const width = useWidth(box), scene = useScene(payload, width, pointer, dragged);
-  const look = useLook(useStore((s) => s.theme)), selection = useStore((s) => s.selection);
+  const look = useLook(useStore((s) => s.theme)), follower = useMemo(() => new Follower(act.time), []);
   useEffect(() => {
-    if (canvas.current) paintTimeline(canvas.current, scene, isDark() ? DARK : LIGHT, shown);
-  }, [scene.width, scene.height, scene.pointer, dragged, selection, look]);
+    if (lanes.current) paintLanes(lanes.current, scene, isDark() ? DARK : LIGHT, shown);
+  }, [scene.width, scene.height, scene.parts, scene.section, look]);
+  useEffect(() => {
+    if (veil.current) paintVeil(veil.current, scene, isDark() ? DARK : LIGHT);
+  }, [scene.width, scene.height, scene.durationNs, scene.pointer, ...(scene.selected ?? [-1, -1]), look]);
 
+  const end = () => {
+    drag.current = null;
+    setDragged(null);
+    follower.stop();
+  };
   const at = (e: PointerEvent) => {
     const place = box.current!.getBoundingClientRect(), x = e.clientX - place.left;
     return { x, y: e.clientY - place.top, ns: Math.max(0, Math.min(1, x / place.width)) * scene.durationNs };
@@ -115,7 +123,7 @@ function Plot({ payload }: { payload: Payload }) {
   const down = (e: PointerEvent) => {
     if (e.button !== 0) return;
     const { x, ns } = at(e);
-    drag.current = { x, from: ns, isDrag: false, last: 0 };
+    drag.current = { x, from: ns, isDrag: false };
     box.current!.setPointerCapture(e.pointerId);
   };
   const move = (e: PointerEvent) => {
@@ -124,15 +132,14 @@ function Plot({ payload }: { payload: Payload }) {
     if (!d) return tell(scene, x, y, ns);
     d.isDrag ||= Math.abs(x - d.x) >= DRAGGED;
     if (!d.isDrag) return;
-    setDragged(d.from < ns ? [d.from, ns] : [ns, d.from]);
-    if (e.timeStamp - d.last < LIVE_MS) return;
-    d.last = e.timeStamp;
-    act.time(Math.min(d.from, ns), Math.max(d.from, ns));
+    const ends: [number, number] = d.from < ns ? [d.from, ns] : [ns, d.from];
+    setDragged(ends);
+    act.aim(ends);
+    follower.aim(...ends);
   };
   const up = (e: PointerEvent) => {
     const { x, y, ns } = at(e), d = drag.current;
-    drag.current = null;
-    setDragged(null);
+    end();
     if (d?.isDrag) act.time(Math.min(d.from, ns), Math.max(d.from, ns));
     else if (d) press(scene, x, y);
   };
@@ -141,20 +148,21 @@ function Plot({ payload }: { payload: Payload }) {
     act.detail(null);
   };
   const cancel = () => {
-    drag.current = null;
-    setDragged(null);
+    end();
+    act.aim(null);
   };
   return (
     <div class="plot" ref={box} style={{ height: `${scene.height}px` }} onPointerDown={down} onPointerMove={move} onPointerUp={up}
       onPointerCancel={cancel} onPointerLeave={leave}>
-      <canvas ref={canvas} aria-hidden="true" />
+      <canvas ref={lanes} aria-hidden="true" />
+      <canvas ref={veil} aria-hidden="true" />
       {scene.parts.map((part) => <Label key={part.lane.title} part={part} pointer={pointer} />)}
     </div>
   );
 }
 
 function PlotSliders({ payload }: { payload: Payload }) {
-  const from = useStore((s) => s.selection.from), to = useStore((s) => s.selection.to);
+  const selection = useStore((s) => s.selection), { from, to } = useStore((s) => s.aim) ?? selection;
   return <Sliders payload={payload} ends={endsOf(payload, from, to)} />;
 }
 

@@ -151,17 +151,29 @@ function veil(pen: Pen, s: Scene, p: Palette): void {
   pen.fillRect(Math.round((s.pointer * s.width) / s.durationNs), 0, 1, s.height);
 }
 
-export function paintTimeline(canvas: HTMLCanvasElement, s: Scene, p: Palette, shown: (text: string) => string): void {
-  const ratio = Math.min(3, devicePixelRatio || 1), pen = canvas.getContext('2d');
-  canvas.width = Math.max(1, Math.round(s.width * ratio));
-  canvas.height = Math.max(1, Math.round(s.height * ratio));
-  if (!pen || s.width < 1) return;
-  pen.scale(ratio, ratio);
+// --- Both, on canvases one above the other: only what is selected changes while something is dragged
+
+function penOf(canvas: HTMLCanvasElement, s: Scene): Pen | null {
+  const ratio = Math.min(3, devicePixelRatio || 1), pen = canvas.getContext('2d'), w = Math.max(1, Math.round(s.width * ratio)), h = Math.max(1, Math.round(s.height * ratio));
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  if (!pen || s.width < 1) return null;
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, s.width, s.height);
+  return pen;
+}
+
+export function paintLanes(canvas: HTMLCanvasElement, s: Scene, p: Palette, shown: (text: string) => string): void {
+  const pen = penOf(canvas, s);
+  if (!pen) return;
   pen.fillStyle = p.ground;
   pen.fillRect(0, 0, s.width, s.height);
   pen.font = FONT;
   axis(pen, s, p);
   for (const part of s.parts) lane(pen, s, part, p);
   bands(pen, s, p, shown);
-  veil(pen, s, p);
+}
+
+export function paintVeil(canvas: HTMLCanvasElement, s: Scene, p: Palette): void {
+  const pen = penOf(canvas, s);
+  if (pen) veil(pen, s, p);
 }
