@@ -57,55 +57,61 @@ function byThread({ block }: Amounts, chosen: Int32Array): Pick<Entries, 'at' | 
 
 // --- Boxes of bins
 
+const NOBODY = -1;
+
 class TimeTree {
-  private readonly parent = [-1];
-  private readonly subject: number[];
-  private readonly self = [0];
-  private readonly open = [0]; // boxes from the whole to what ran last
-  private readonly openNode = [0];
+  private parent = new Int32Array(MOST_BOXES);
+  private subject = new Int32Array(MOST_BOXES);
+  private self = new Float64Array(MOST_BOXES);
+  size = 0;
+  // Boxes from the whole to what ran last, and their nodes, by depth.
+  private readonly open: Int32Array;
+  private readonly openNode: Int32Array;
+  private nOpen = 0;
   // Of the tree of the bin at hand, by node.
   private readonly stamp: Int32Array;
   private readonly amount: Float64Array;
   private readonly child: Int32Array; // the first
   private readonly last: Int32Array;
   private readonly next: Int32Array;
+  private readonly path: Int32Array;
   private bin = 0;
 
   constructor(private readonly nodes: Nodes) {
-    this.subject = [nodes.subjects.whole];
-    this.stamp = new Int32Array(nodes.n);
+    const ints = () => new Int32Array(nodes.n + 1);
+    [this.open, this.openNode, this.stamp, this.child, this.last, this.next, this.path] = [ints(), ints(), ints(), ints(), ints(), ints(), ints()];
     this.amount = new Float64Array(nodes.n);
-    this.child = new Int32Array(nodes.n);
-    this.last = new Int32Array(nodes.n);
-    this.next = new Int32Array(nodes.n);
   }
-  get size(): number {
-    return this.parent.length;
+  begin(): void {
+    this.size = 0;
+    this.put(NOBODY, this.nodes.subjects.whole);
   }
   beginThread(thread: number | null): void {
-    this.open.length = this.openNode.length = 1;
-    if (thread === null) return;
-    this.open[0] = this.put(0, this.nodes.subjects.threads + thread);
+    this.open[0] = thread === null ? 0 : this.put(0, this.nodes.subjects.threads + thread);
+    this.openNode[0] = 0;
+    this.nOpen = 1;
   }
   beginBin(): void {
     this.bin++;
     this.touch(0);
   }
   add(node: number, amount: number): void {
-    this.amount[node] = this.stamp[node] === this.bin ? this.amount[node]! + amount : (this.reach(node), amount);
+    if (this.stamp[node] !== this.bin) this.reach(node);
+    this.amount[node]! += amount;
   }
   private reach(node: number): void {
-    const path: number[] = []; // up to what the bin has already
-    for (let at = node; this.stamp[at] !== this.bin; at = this.nodes.parent[at]!) {
+    const { parent } = this.nodes, { path, stamp } = this;
+    let n = 0; // up to what the bin has already
+    for (let at = node; stamp[at] !== this.bin; at = parent[at]!) {
       this.touch(at);
-      path.push(at);
+      path[n++] = at;
     }
-    for (let k = path.length - 1; k >= 0; k--) this.append(this.nodes.parent[path[k]!]!, path[k]!);
+    while (n-- > 0) this.append(parent[path[n]!]!, path[n]!);
   }
   private touch(node: number): void {
     this.stamp[node] = this.bin;
     this.amount[node] = 0;
-    this.child[node] = this.last[node] = this.next[node] = -1;
+    this.child[node] = this.last[node] = this.next[node] = NOBODY;
   }
   private append(parent: number, node: number): void {
     if (this.child[parent]! < 0) this.child[parent] = node;
@@ -114,7 +120,7 @@ class TimeTree {
   }
   // What was open at the end of the bin before comes first.
   private putFirst(): void {
-    for (let depth = 1; depth < this.openNode.length; depth++) {
+    for (let depth = 1; depth < this.nOpen; depth++) {
       const node = this.openNode[depth]!, parent = this.openNode[depth - 1]!;
       if (this.stamp[node] !== this.bin) return;
       if (this.child[parent] === node) continue;
@@ -126,49 +132,61 @@ class TimeTree {
     }
   }
   endBin(): void {
+    const { child, next, amount, open } = this, { parent } = this.nodes;
     this.putFirst();
-    const steps = [0]; // the node that is looked at next at each depth
-    while (steps.length > 0) {
-      const node = steps[steps.length - 1]!;
-      if (node < 0) {
-        steps.pop();
+    this.self[open[0]!]! += amount[0]!;
+    for (let node = child[0]!, depth = 1; node >= 0; ) {
+      this.self[this.boxAtDepth(depth, node)]! += amount[node]!;
+      if (child[node]! >= 0) {
+        node = child[node]!;
+        depth++;
         continue;
       }
-      const box = this.boxAtDepth(steps.length - 1, node);
-      this.self[box]! += this.amount[node]!;
-      steps[steps.length - 1] = this.next[node]!;
-      steps.push(this.child[node]!);
+      while (node > 0 && next[node]! < 0) {
+        node = parent[node]!;
+        depth--;
+      }
+      node = node > 0 ? next[node]! : NOBODY;
     }
   }
   private boxAtDepth(depth: number, node: number): number {
-    if (this.openNode[depth] === node && depth < this.open.length) return this.open[depth]!;
+    if (depth < this.nOpen && this.openNode[depth] === node) return this.open[depth]!;
     const box = this.put(this.open[depth - 1]!, this.nodes.subject[node]!);
-    this.open.length = this.openNode.length = depth;
     this.open[depth] = box;
     this.openNode[depth] = node;
+    this.nOpen = depth + 1;
     return box;
   }
   private put(parent: number, subject: number): number {
-    this.parent.push(parent);
-    this.subject.push(subject);
-    this.self.push(0);
-    return this.parent.length - 1;
+    if (this.size === this.parent.length) this.grow();
+    this.parent[this.size] = parent;
+    this.subject[this.size] = subject;
+    this.self[this.size] = 0;
+    return this.size++;
+  }
+  private grow(): void {
+    const { parent, subject, self } = this, n = parent.length * 2;
+    [this.parent, this.subject, this.self] = [new Int32Array(n), new Int32Array(n), new Float64Array(n)];
+    this.parent.set(parent);
+    this.subject.set(subject);
+    this.self.set(self);
   }
   tree(): Tree {
-    return summed(this.size, Int32Array.from(this.parent), Int32Array.from(this.subject), Float64Array.from(this.self));
+    return summed(this.size, this.parent, this.subject, this.self);
   }
 }
 
 // Null: more boxes than there should be; `done` says how far it came.
-function treeOfBins(sums: Amounts, nodes: Nodes, entries: Entries, nBins: number): { tree: Tree | null; done: number } {
+function treeOfBins(made: TimeTree, sums: Amounts, { leaf }: Nodes, entries: Entries, nBins: number): { tree: Tree | null; done: number } {
   const { slice, place } = sums.block.entries, values = sums.block.metrics[sums.metric]!.values, { at, ends, firstSlice } = entries;
-  const made = new TimeTree(nodes), width = Math.ceil(entries.nSlices / nBins);
+  const width = Math.ceil(entries.nSlices / nBins);
+  made.begin();
   for (let k = 0, i = 0; k < entries.threads.length; k++) {
     made.beginThread(entries.threads.length > 1 ? entries.threads[k]! : null);
     while (i < ends[k]!) {
       const bin = Math.floor((slice[at[i]!]! - firstSlice) / width), end = firstSlice + (bin + 1) * width;
       made.beginBin();
-      for (; i < ends[k]! && slice[at[i]!]! < end; i++) made.add(nodes.leaf[place[at[i]!]!]!, values[at[i]!]!);
+      for (; i < ends[k]! && slice[at[i]!]! < end; i++) made.add(leaf[place[at[i]!]!]!, values[at[i]!]!);
       made.endBin();
       if (made.size > MOST_BOXES && nBins > 1) return { tree: null, done: i / at.length };
     }
@@ -177,10 +195,10 @@ function treeOfBins(sums: Amounts, nodes: Nodes, entries: Entries, nBins: number
 }
 
 export function timeBoxes(sums: Amounts, nodes: Nodes, selection: Selection): Boxes {
-  const entries = chosenEntries(sums, nodes, selection);
+  const entries = chosenEntries(sums, nodes, selection), made = new TimeTree(nodes);
   for (let nBins = Math.min(MOST_BINS, entries.nSlices); ; ) {
-    const { tree, done } = treeOfBins(sums, nodes, entries, nBins);
+    const { tree, done } = treeOfBins(made, sums, nodes, entries, nBins);
     if (tree) return boxesOfTree(tree, nodes.subjects.idle, 'time');
-    nBins = Math.max(1, Math.floor(nBins * Math.min(0.5, done * 0.8)));
+    nBins = Math.max(1, Math.floor(nBins * (done > 0.4 ? Math.min(0.5, done * 0.8) : done ** 1.5))); // far too many hardly merge in wider bins
   }
 }
