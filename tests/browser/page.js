@@ -83,7 +83,21 @@ async function drag(page, from, to) {
   await page.mouse.up();
 }
 
+// Without a release: the ends are there at once, the views a little later.
+async function hold(page, seen) {
+  const plot = await page.getByRole('region', { name: 'Timeline', exact: true }).boundingBox();
+  await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 20);
+  await page.mouse.down();
+  for (const part of [0.6, 0.75]) await page.mouse.move(plot.x + plot.width * part, plot.y + 25);
+  seen.held = { selection: await status(page, 'Selection'), to: await valueOf(page, 'To') };
+  await page.waitForTimeout(600);
+  seen.rested = await look(page);
+  await page.mouse.up();
+  await page.keyboard.press('Escape');
+}
+
 async function pointer(page, seen) {
+  await hold(page, seen);
   await drag(page, 0.25, 0.5);
   seen.dragged = await look(page);
   await drag(page, 0.9, 0.6); // backwards

@@ -124,6 +124,15 @@ def test_a_drag_selects_what_report_counts(folder):
         helpers.equal(figures(step), told(*part(step)))
 
 
+def test_while_something_is_dragged_ends_move_at_once_and_views_when_the_pointer_rests(folder):
+    ends = re.findall(r"([\d.]+) s", seen()["held"]["selection"])
+    helpers.equal(len(ends), 2, seen()["held"]["selection"])
+    helpers.between(float(ends[1]), 2.9, 3.1, "end")
+    helpers.equal(seen()["held"]["to"], float(ends[1]), "slider")
+    helpers.equal(seen()["rested"]["selection"], seen()["held"]["selection"], "selection after a rest")
+    helpers.equal(figures("rested"), told(*part("rested")))
+
+
 def test_a_view_that_does_not_follow_says_whole_run(folder):
     helpers.contains(seen()["wholeRun"]["panel"], "whole run")
     assert "whole run" not in seen()["dragged"]["panel"]
