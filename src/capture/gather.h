@@ -22,7 +22,8 @@ struct sd_reader {
     uint32_t spilled_i;       /* which of `files` */
     struct sd_refs late;      /* chunks that came into the file after opening */
     struct sd_refs refs;
-    size_t at; /* next to be handed out */
+    size_t at;             /* next to be handed out */
+    const uint8_t *chosen; /* which ones are, by place; borrowed; NULL: all */
     _Atomic uint64_t n_read;
     uint8_t *raw; /* SD_CHUNK_RAW_MAX bytes: the chunk that is open; owned */
     struct sd_squeezer squeezer;

@@ -215,6 +215,12 @@ static bool is_for_callers(uint16_t type)
            type == SD_CHUNK_CELLS;
 }
 
+static bool is_handed_out(const struct sd_reader *r, const struct sd_ref *ref)
+{
+    return is_for_callers(ref->head.type) &&
+           (!r->chosen || r->chosen[ref - r->refs.at]);
+}
+
 static void fill_view(struct sd_chunk_view *view, const struct sd_reader *r,
                       const struct sd_ref *ref)
 {
@@ -253,7 +259,7 @@ int sd_reader_next(struct sd_reader *r, struct sd_chunk_view *view)
         int rc;
 
         atomic_fetch_add_explicit(&r->n_read, 1, memory_order_relaxed);
-        if (!is_for_callers(ref->head.type))
+        if (!is_handed_out(r, ref))
             continue;
         rc = load(r, ref);
         if (rc == 0) {
@@ -276,6 +282,17 @@ void sd_reader_rewind(struct sd_reader *r)
 {
     r->at = 0;
     atomic_store_explicit(&r->n_read, 0, memory_order_relaxed);
+}
+
+void sd_reader_choose(struct sd_reader *r, const uint8_t *chosen)
+{
+    r->chosen = chosen;
+}
+
+size_t sd_reader_place(const struct sd_reader *r)
+{
+    sd_assert(r->at > 0 && r->at <= r->refs.n);
+    return r->at - 1;
 }
 
 const char *sd_reader_complaint(const struct sd_reader *r)

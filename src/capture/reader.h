@@ -72,6 +72,11 @@ int sd_reader_next(struct sd_reader *r, struct sd_chunk_view *view);
 /* Chunks passed so far, of health.chunks; may be asked from another thread. */
 uint64_t sd_reader_n_read(const struct sd_reader *r);
 void sd_reader_rewind(struct sd_reader *r);
+/* From now on only those chunks are handed out for which there is a 1, by place in the
+ * order of reading; as many as health.chunks.  NULL: all of them.  Borrowed. */
+void sd_reader_choose(struct sd_reader *r, const uint8_t *chosen);
+/* The place of the chunk that was handed out last. */
+size_t sd_reader_place(const struct sd_reader *r);
 /* One sentence on what is missing, or NULL when the capture is whole.  Borrowed. */
 const char *sd_reader_complaint(const struct sd_reader *r);
 /* The same without events that were dropped while recording: what the file lacks. */

@@ -132,6 +132,7 @@ static int take_clock(struct sd_decoder *d, const struct sd_rec_clock *c)
 {
     int rc;
 
+    d->is_lasting = true;
     note_clock(d, c->mono_ns);
     if (c->kind == SD_CLOCK_MONOTONIC || d->line)
         return 0;
@@ -150,6 +151,7 @@ static int take_meta(struct sd_decoder *d, const struct sd_rec_meta *r)
 {
     size_t room = r->head.len - offsetof(struct sd_rec_meta, text);
 
+    d->is_lasting = true;
     if (!d->grow || (size_t)r->key_n + r->value_n > room)
         return 0;
     return sd_profile_add_meta(d->grow, r->text, r->key_n, r->text + r->key_n,
@@ -162,6 +164,7 @@ static int take_note(struct sd_decoder *d, const struct sd_rec_note *r)
     enum sd_note_kind kind =
         (enum sd_note_kind)sd_known_kind(r->kind, SD_NOTE_REFUSAL, SD_NOTE_INFO);
 
+    d->is_lasting = true;
     if (!d->grow)
         return 0;
     return sd_profile_add_note(d->grow, kind, sd_decoder_moment(d, r->time),
@@ -171,6 +174,7 @@ static int take_note(struct sd_decoder *d, const struct sd_rec_note *r)
 
 static int take_model(struct sd_decoder *d, const struct sd_rec_model *r)
 {
+    d->is_lasting = true;
     return d->grow ? sd_models_add(d->grow, d->view.stream, r) : 0;
 }
 
@@ -180,6 +184,7 @@ static void take_exit(struct sd_decoder *d, const struct sd_rec_exit *r)
     uint64_t ns = sd_decoder_moment(d, r->time);
     struct sd_track *t;
 
+    d->is_lasting = true;
     seen_until(d, ns);
     if (!d->grow || id == NONE)
         return;
@@ -253,7 +258,7 @@ static int take_open(struct sd_decoder *d, const struct sd_rec_open *r)
         return rc;
     o.from_ns = sd_decoder_moment(d, r->time);
     seen_until(d, o.from_ns);
-    if (o.site == NONE || o.track == NONE)
+    if (o.site == NONE || o.track == NONE || d->has_all_ends)
         return 0;
     return sd_opens_begin(&d->opens, &o);
 }
@@ -267,7 +272,7 @@ static int take_span(struct sd_decoder *d, const struct sd_rec_span *r,
 
     if (rc == 0)
         rc = event_site(d, r->site, &e->site.at);
-    if (rc == 0)
+    if (rc == 0 && !d->has_all_ends)
         rc = sd_opens_end(&d->opens, process, r->span);
     if (rc < 0)
         return rc;
@@ -341,6 +346,7 @@ static int take_timeline(struct sd_decoder *d, const struct sd_record *rec)
     uint32_t len = rec->len; /* it may be gone behind the calls */
     int rc;
 
+    d->is_lasting = true;
     if (d->spans.request == SD_SPANS_NONE)
         return 0;
     rc = rec->type == SD_REC_NAMES        ? sd_call_spans_names(d, r)
@@ -537,13 +543,29 @@ static void begin_stream(struct sd_decoder *d)
     d->last_clock_ns = 0;
 }
 
+/* A chunk whose definitions are the first of a track or metric is read for any window:
+ * ids are then the same.  (Sites and stacks may be fewer.) */
+static int note_chunk(struct sd_decoder *d)
+{
+    bool is_first =
+        d->n_tracks_before != d->p->n_tracks || d->n_metrics_before != d->p->n_metrics;
+
+    if (!d->times || !d->has_chunk)
+        return 0;
+    return d->is_lasting || is_first || d->view.type != SD_CHUNK_EVENTS
+               ? sd_chunk_times_keep(d->times, sd_reader_place(d->reader))
+               : 0;
+}
+
 /* 1: a chunk; 0: there is none left. */
 static int next_chunk(struct sd_decoder *d)
 {
     uint64_t stream = d->view.stream;
     bool had = d->has_chunk, is_new;
-    int rc = sd_reader_next(d->reader, &d->view);
+    int rc = note_chunk(d);
 
+    if (rc == 0)
+        rc = sd_reader_next(d->reader, &d->view);
     if (rc < 0)
         return rc;
     d->has_chunk = rc == 1;
@@ -557,7 +579,9 @@ static int next_chunk(struct sd_decoder *d)
     d->at = 0;
     if (is_new || !is_table(&d->view))
         d->chunk_no++;
-    d->is_begun = false;
+    d->is_begun = d->is_lasting = false;
+    d->n_tracks_before = d->p->n_tracks;
+    d->n_metrics_before = d->p->n_metrics;
     return 1;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "capture/reader.h"
+#include "profile/by_time/chunk_times.h"
 #include "profile/call_spans.h"
 #include "profile/call_tables.h"
 #include "profile/clocks.h"
@@ -51,6 +52,10 @@ struct sd_decoder {
     struct sd_call_spans spans;  /* the timeline at hand */
     struct sd_table tree_calls;  /* stream of a tree to its calls */
     uint64_t first_clock_ns, last_clock_ns; /* moments that its clock records tell */
+    struct sd_chunk_times *times; /* borrowed; filled while `grow` is, or NULL */
+    size_t n_tracks_before, n_metrics_before; /* in the profile, at the chunk's start */
+    bool is_lasting;   /* the chunk at hand means something for other times, too */
+    bool has_all_ends; /* all spans that began have ended: none is unfinished */
 };
 
 /* `grow` may be NULL; `p` is then what it finds ids in. */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "profile/by_time/chunk_times.h"
 #include "profile/profile_define.h"
 #include "profile/series.h"
 #include "profile/slices.h"
@@ -26,6 +27,9 @@ static void free_index(struct sd_profile_index *ix)
     for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
         sd_triples_release(&ix->places[e]);
     sd_slices_free(ix->slices);
+    if (ix->times)
+        sd_chunk_times_release(ix->times);
+    sd_free(ix->times);
     sd_free(ix);
 }
 

@@ -250,11 +250,21 @@ enum sd_load_flags {
     SD_LOAD_TOTALS = 0,
     SD_LOAD_SLICES = 1, /* samples by time, for sd_slices_load; where there are sections
                            it reads the file again all the same */
+    SD_LOAD_CHUNKS = 2, /* of which time each chunk is, for sd_profile_load_window */
 };
 /* The same of one of several captures: where SD_EUSAGE says that its section or track
  * names nothing there, *is_unmatched, and another may have it. */
 int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
                            unsigned flags, struct sd_profile **out, bool *is_unmatched);
+/* The same as with SD_LOAD_TOTALS, of a capture that was loaded whole with
+ * SD_LOAD_CHUNKS by the same reader: only the chunks of the filter's window are read.
+ * Functions that are only in others are not in it.  `whole` outlives *out. */
+int sd_profile_load_window(struct sd_reader *r, const struct sd_profile *whole,
+                           const struct sd_filter *filter, struct sd_profile **out);
+/* Can it be?  Not of a section, whose moments are all over the file, nor where a
+ * section never ended, a timeline was recorded, or the program still runs. */
+bool sd_profile_has_window(const struct sd_profile *whole,
+                           const struct sd_filter *filter);
 /* Adds all of `from` into `into` (associative); times are aligned by CLOCK_REALTIME. */
 int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from);
 void sd_profile_free(struct sd_profile *p);

@@ -63,6 +63,8 @@ struct sd_profile_index {
     uint64_t n_notes_cut;     /* notes beyond SD_NOTES_MAX */
     struct sd_slices *slices; /* owned; of samples, where they were gathered on the way
                                  and nobody has taken them, or NULL */
+    struct sd_chunk_times *times; /* owned; of each chunk, where they are wanted, or
+                                     NULL */
 };
 
 enum { SD_SIZES_MAX = 64 }; /* arguments of a signature whose sizes are kept */

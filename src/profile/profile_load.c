@@ -37,6 +37,7 @@ struct loader {
     uint64_t read_ns;                 /* CLOCK_MONOTONIC, when the reading began */
     struct sd_slice_gathering slices; /* of samples, while ... */
     bool has_slices;                  /* ... they are wanted and there is no section */
+    const struct sd_profile *whole;   /* borrowed; of whose window it is, or NULL */
 };
 
 static int grow_memos(struct loader *l, uint32_t site)
@@ -230,6 +231,20 @@ static int add_event(struct loader *l, const struct sd_event *e)
     return 0;
 }
 
+/* Tracks are the same, but names that others gave them may be in chunks that were not
+ * read. */
+static void copy_names(struct loader *l)
+{
+    for (size_t i = 0; l->whole && i < l->p->n_tracks; i++) {
+        const struct sd_track *from = &l->whole->tracks[i];
+
+        sd_assert(l->p->n_tracks <= l->whole->n_tracks);
+        l->p->tracks[i].name = from->name;
+        l->p->tracks[i].command = from->command;
+        l->p->tracks[i].parent = from->parent;
+    }
+}
+
 /* The pass that some filters need before the real one: a section's moments and the
  * last name of each track are known only at the end.  It defines all names already;
  * that the real one then finds them does no harm. */
@@ -244,6 +259,7 @@ static int look_ahead(struct loader *l)
         if (rc < 0)
             return rc;
     }
+    copy_names(l);
     if (rc == 0)
         rc = sd_screen_tracks(&l->screen, l->p);
     sd_decoder_rewind(&l->decoder);
@@ -260,6 +276,21 @@ static bool needs_look_ahead(const struct sd_screen *s)
     return s->has_section || (s->filter && s->filter->track);
 }
 
+/* What ends a stream is of no chunk; so is a section that never ended. */
+static int note_time(struct loader *l, const struct sd_event *e)
+{
+    struct sd_chunk_times *times = l->p->index->times;
+
+    if (!times || (e->kind != SD_EVENT_SPAN && e->kind != SD_EVENT_POINT &&
+                   e->kind != SD_EVENT_SAMPLE))
+        return 0;
+    if (e->kind == SD_EVENT_SPAN && e->flags & SD_SPAN_UNFINISHED) {
+        times->is_unusable = true;
+        return 0;
+    }
+    return sd_chunk_times_note(times, sd_reader_place(l->decoder.reader), e);
+}
+
 static int add_events(struct loader *l)
 {
     struct sd_event e;
@@ -270,7 +301,9 @@ static int add_events(struct loader *l)
     l->decoder.spans.request = SD_SPANS_COUNTED;
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
         l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
-        rc = sd_screen_passes(&l->screen, l->p, &e);
+        rc = note_time(l, &e);
+        if (rc == 0)
+            rc = sd_screen_passes(&l->screen, l->p, &e);
         if (rc == 1)
             rc = add_event(l, &e);
         if (rc < 0)
@@ -383,6 +416,9 @@ static int finish(struct loader *l, struct sd_reader *r)
     int rc = sd_screen_check(&l->screen, p);
 
     l->is_unmatched = rc == SD_EUSAGE;
+    copy_names(l);
+    if (l->whole)
+        p->run_end_ns = l->whole->run_end_ns;
     if (rc == 0)
         rc = find_losses(l, r);
     if (p->window.is_set && p->window.to_ns > p->run_end_ns)
@@ -399,6 +435,9 @@ static int finish(struct loader *l, struct sd_reader *r)
 static int load(struct loader *l, struct sd_reader *r)
 {
     int rc = sd_decoder_init(&l->decoder, r, l->p, l->p);
+
+    l->decoder.times = l->p->index->times;
+    l->decoder.has_all_ends = l->whole != NULL;
 
     if (rc == 0 && needs_look_ahead(&l->screen))
         rc = look_ahead(l);
@@ -420,39 +459,96 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
     return sd_profile_load_one_of(r, filter, SD_LOAD_TOTALS, out, &is_unmatched);
 }
 
-int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
-                           unsigned flags, struct sd_profile **out, bool *is_unmatched)
+static int prepare(struct loader *l, struct sd_reader *r,
+                   const struct sd_filter *filter, unsigned flags)
 {
-    struct loader l = { .read_ns = sd_clock_ns() };
+    struct sd_profile *p = sd_profile_new();
+
+    l->p = p;
+    if (!p)
+        return SD_ENOMEM;
+    sd_profile_bound(p, sd_reader_health(r)->stored_bytes);
+    p->n_captures = 1;
+    p->is_part = is_choosy(filter);
+    p->zero_ns = sd_reader_health(r)->created_mono_ns;
+    p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
+    l->has_slices = flags & SD_LOAD_SLICES && !p->is_part;
+    sd_slice_gathering_init(&l->slices, p, SD_SAMPLES);
+    if (flags & SD_LOAD_CHUNKS && !p->is_part) {
+        p->index->times = sd_zalloc(sizeof *p->index->times);
+        if (!p->index->times)
+            return sd_no_memory();
+    }
+    return 0;
+}
+
+/* On success *out is the caller's. */
+static int load_reader(struct loader *l, struct sd_reader *r,
+                       const struct sd_filter *filter, unsigned flags,
+                       struct sd_profile **out)
+{
     int rc;
 
     *out = NULL;
-    sd_screen_init(&l.screen, filter);
-    l.p = sd_profile_new();
-    if (!l.p) {
-        rc = SD_ENOMEM;
-        goto out;
-    }
-    sd_profile_bound(l.p, sd_reader_health(r)->stored_bytes);
-    l.p->n_captures = 1;
-    l.p->is_part = is_choosy(filter);
-    l.p->zero_ns = sd_reader_health(r)->created_mono_ns;
-    l.p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
-    l.has_slices = flags & SD_LOAD_SLICES && !l.p->is_part;
-    sd_slice_gathering_init(&l.slices, l.p, SD_SAMPLES);
+    l->read_ns = sd_clock_ns();
+    sd_screen_init(&l->screen, filter);
+    rc = prepare(l, r, filter, flags);
     sd_reader_rewind(r);
-    rc = load(&l, r);
-    if (rc < 0)
-        goto out;
-    *out = l.p;
-    l.p = NULL;
-out:
+    if (rc == 0)
+        rc = load(l, r);
+    if (rc == 0) {
+        *out = l->p;
+        l->p = NULL;
+    }
+    drop_slices(l);
+    sd_profile_free(l->p);
+    sd_decoder_release(&l->decoder);
+    sd_screen_release(&l->screen);
+    sd_free(l->memos);
+    return rc;
+}
+
+int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
+                           unsigned flags, struct sd_profile **out, bool *is_unmatched)
+{
+    struct loader l = { 0 };
+    int rc = load_reader(&l, r, filter, flags, out);
+
     *is_unmatched = l.is_unmatched;
-    drop_slices(&l);
-    sd_profile_free(l.p);
-    sd_decoder_release(&l.decoder);
-    sd_screen_release(&l.screen);
-    sd_free(l.memos);
+    return rc;
+}
+
+/* --- A window of what was loaded before */
+
+bool sd_profile_has_window(const struct sd_profile *whole,
+                           const struct sd_filter *filter)
+{
+    const struct sd_chunk_times *times = whole->index->times;
+
+    return times && !times->is_unusable && (filter->from_ns || filter->to_ns) &&
+           !filter->section && whole->n_captures == 1 && !whole->is_part &&
+           !whole->has_timeline && !whole->health.is_running &&
+           !whole->health.has_live && sd_loss_amount(whole, SD_LOSS_MEMORY) == 0;
+}
+
+int sd_profile_load_window(struct sd_reader *r, const struct sd_profile *whole,
+                           const struct sd_filter *filter, struct sd_profile **out)
+{
+    struct loader l = { .whole = whole };
+    size_t n = sd_reader_health(r)->chunks;
+    uint8_t *chosen = sd_alloc(n + 1);
+    int rc = chosen ? 0 : sd_no_memory();
+
+    *out = NULL;
+    sd_assert(sd_profile_has_window(whole, filter));
+    if (rc == 0) {
+        sd_chunk_times_choose(whole->index->times, filter->from_ns,
+                              filter->to_ns ? filter->to_ns : UINT64_MAX, chosen, n);
+        sd_reader_choose(r, chosen);
+        rc = load_reader(&l, r, filter, SD_LOAD_TOTALS, out);
+        sd_reader_choose(r, NULL);
+    }
+    sd_free(chosen);
     return rc;
 }
 

@@ -9,6 +9,7 @@ import gzip
 import http.client
 import json
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -165,6 +166,44 @@ def test_queries_answer_as_report_does(folder):
                     helpers.equal(got.get(name), wanted.get(name), "%s of %s" % (name, query))
         helpers.equal(server.query(views="functions"), json.loads(helpers.sonde("report", path, "--json", "--table", "functions").out),
                       "all of it after the parts")
+
+
+def parted(folder):
+    """A capture of 16 chunks, a quarter of a second each, with sections that reach into others and readings."""
+    draw = random.Random(3)
+    c = made.Capture()
+    for part in range(16):
+        process = c.track(made.PROCESS, 7, "python")
+        main = c.track(made.THREAD, 7, "MainThread" if part < 9 else "renamed", process)
+        names = ["f%d" % draw.randrange(part + 2) for _ in range(20)]
+        for i, name in enumerate(names):
+            c.sample(main, c.stack((c.function("<module>", "/x/app.py", 1), 3), (c.function(name, "/x/app.py", 10), 11)), (250 * part + 12 * i) * MS, 1 + i % 3, cpu=MS)
+        c.span(main, c.section("train" if part % 3 else "load"), draw.randrange(250 * part + 1) * MS, (250 * part + 200) * MS)
+        c.memory(process, (250 * part + 7) * MS, (10 + part) << 20)
+        if part < 15:
+            c.cut()
+    return c.save(os.path.join(folder, "parted.sonde"))
+
+
+def in_order(table):
+    """Rows with equal figures come in any order."""
+    return sorted(table, key=json.dumps) if isinstance(table, list) else table
+
+
+def test_windows_of_single_chunks_answer_as_report_does(folder):
+    path, draw = parted(folder), random.Random(4)
+    views = "functions,lines,threads,sections,series,processes"
+    with Server(path) as server:
+        server.wait_until_read()
+        for _ in range(25):
+            begin = draw.randrange(3900 * MS)
+            end = begin + draw.randrange(1, 600 * MS)
+            told = helpers.sonde("report", path, "--json", "--table", views, "--from", "%dns" % begin, "--to", "%dns" % end)
+            helpers.equal(told.status, 0, "status of report: %s" % told.err)
+            got, wanted = server.query(views=views, from_ns=begin, to_ns=end), json.loads(told.out)
+            helpers.equal(set(got), set(wanted), "tables of %d to %d" % (begin, end))
+            for name in wanted:
+                helpers.equal(in_order(got[name]), in_order(wanted[name]), "%s of %d to %d" % (name, begin, end))
 
 
 def test_a_bad_query_is_one_sentence(folder):

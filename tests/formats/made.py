@@ -19,12 +19,13 @@ def crc32c(data, crc=0xFFFFFFFF):
 
 
 class Capture:
-    """One stream of events in one chunk; times are given from the capture's zero, in ns."""
+    """One stream of events, in one chunk unless it is cut; times are given from the capture's zero, in ns."""
 
     def __init__(self):
         head = b"\x89SONDE\r\n" + struct.pack("<HHIQQQ20x", 1, 0, 64, SALT, REAL, MONO)
         self.bytes = head + struct.pack("<I", crc32c(head) ^ 0xFFFFFFFF)
         self.records, self.n_ids, self.n_events, self.known = b"", 0, 0, {}
+        self.n_chunks, self.n_of_chunks = 0, 0
 
     def put(self, kind, body):
         n = (4 + len(body) + 7) & ~7
@@ -81,9 +82,16 @@ class Capture:
         head = struct.pack("<4sHHQQIIIIQQI", b"DSCK", kind, 0, SALT, stream, seq, len(payload), len(payload), count, 0, 0, 0)
         self.bytes += head + struct.pack("<I", crc32c(payload, crc32c(head)) ^ 0xFFFFFFFF) + payload
 
+    def cut(self):
+        """What follows is in another chunk, where ids begin again."""
+        self.n_chunks += 1
+        self.n_of_chunks += self.n_events
+        self.chunk(1, self.n_chunks, self.records, self.n_events, 1)
+        self.records, self.n_ids, self.n_events, self.known = b"", 0, 0, {}
+
     def save(self, path):
-        self.chunk(1, 1, self.records, self.n_events, 1)
-        self.chunk(6, 1, struct.pack("<iIQQQQQ", 0, 0, 1, self.n_events, 0, MONO, REAL))
+        self.cut()
+        self.chunk(6, 1, struct.pack("<iIQQQQQ", 0, 0, self.n_chunks, self.n_of_chunks, 0, MONO, REAL))
         with open(path, "wb") as f:
             f.write(self.bytes)
         return path

@@ -28,6 +28,7 @@
 struct reading {
     unsigned n_users; /* who frees it is the last */
     struct sd_contents contents;
+    struct sd_reader *reader; /* owned; of a file with one capture, for windows of it */
     struct sd_page_maker maker;
     struct sd_out data; /* packed */
 };
@@ -52,6 +53,7 @@ static void free_reading(struct reading *r)
         return;
     sd_page_maker_release(&r->maker);
     sd_contents_release(&r->contents);
+    sd_reader_free(r->reader);
     sd_out_release(&r->data);
     sd_free(r);
 }
@@ -63,11 +65,34 @@ static void drop(struct reading *r)
         free_reading(r);
 }
 
-static int load(struct sd_served_page *s, struct reading *r)
+/* By a reader that stays open, if there is no more than this capture. */
+static int load_one(struct reading *r, const char *file)
+{
+    bool is_unmatched;
+    int rc = sd_reader_open(sd_input_path(file), &r->reader);
+
+    if (rc == 0 && sd_reader_next_at(r->reader) == 0)
+        return sd_profile_load_one_of(r->reader, NULL, SD_LOAD_SLICES | SD_LOAD_CHUNKS,
+                                      &r->contents.profile, &is_unmatched);
+    sd_reader_free(r->reader);
+    r->reader = NULL;
+    return rc;
+}
+
+static int load_all(struct sd_served_page *s, struct reading *r)
 {
     const struct sd_loader how = { .load = SD_LOAD_SLICES };
-    int rc =
-        sd_input_capture.load(&how, s->request.files, s->request.n_files, &r->contents);
+    int rc = s->request.n_files == 1 ? load_one(r, s->request.files[0]) : 0;
+
+    return rc < 0 || r->contents.profile
+               ? rc
+               : sd_input_capture.load(&how, s->request.files, s->request.n_files,
+                                       &r->contents);
+}
+
+static int load(struct sd_served_page *s, struct reading *r)
+{
+    int rc = load_all(s, r);
 
     return rc < 0 ? rc
                   : sd_page_of_profile(&r->maker, r->contents.profile, s->request.files,
@@ -304,13 +329,25 @@ static int answer_of(const struct sd_served_page *s, const struct sd_profile *p,
     return rc;
 }
 
+/* Of a file that was read before, only what the selected time needs. */
+static int load_part(const struct sd_served_page *s, const struct reading *last,
+                     const struct sd_filter *selection, struct sd_profile **out)
+{
+    const struct sd_loader how = { .filter = selection };
+
+    if (last && last->reader &&
+        sd_profile_has_window(last->contents.profile, selection))
+        return sd_profile_load_window(last->reader, last->contents.profile, selection,
+                                      out);
+    return sd_captures_load(&how, s->request.files, s->request.n_files, out);
+}
+
 /* What slices do not tell is read again. */
-static int answer_by_reading(const struct sd_served_page *s,
+static int answer_by_reading(const struct sd_served_page *s, const struct reading *last,
                              const struct sd_view_request *r, struct sd_buf *to)
 {
-    const struct sd_loader how = { .filter = &r->selection };
     struct sd_profile *p;
-    int rc = sd_captures_load(&how, s->request.files, s->request.n_files, &p);
+    int rc = load_part(s, last, &r->selection, &p);
 
     if (rc == 0)
         rc = answer_of(s, p, r, to);
@@ -351,11 +388,11 @@ static int answer(struct sd_served_page *s, struct reading *last,
     int rc;
 
     if (!last)
-        return answer_by_reading(s, r, to);
+        return answer_by_reading(s, NULL, r, to);
     if (!selects_a_part(&r->selection))
         return answer_of(s, last->contents.profile, r, to);
     if (!is_of_slices(last, r))
-        return answer_by_reading(s, r, to);
+        return answer_by_reading(s, last, r, to);
     rc = sd_slice_sums_init(&sums, last->contents.profile,
                             &last->maker.slices[SD_SAMPLES], &r->selection);
     if (rc == 0)
