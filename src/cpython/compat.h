@@ -148,7 +148,7 @@ static inline bool sd_weakref_is(PyObject *ref, PyObject *o)
 }
 
 /* A function's qualified name, borrowed; NULL before 3.11, which does not keep it. */
-static inline PyObject *sd_code_qualname(PyCodeObject *code)
+static inline PyObject *sd_compat_code_qualname(PyCodeObject *code)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return code->co_qualname;
@@ -160,14 +160,14 @@ static inline PyObject *sd_code_qualname(PyCodeObject *code)
 
 /* Are comprehensions code objects of their own?  Up to 3.11; later they are part of
  * the function in which they stand (PEP 709). */
-static inline bool sd_code_has_comprehensions(void)
+static inline bool sd_compat_code_has_comprehensions(void)
 {
     return PY_VERSION_HEX < 0x030c0000;
 }
 
 /* A place of ours on every code object of this interpreter, for a pointer that nobody
  * frees; -1 when all are taken. */
-static inline Py_ssize_t sd_code_extra_index(void)
+static inline Py_ssize_t sd_compat_code_extra_index(void)
 {
 #if PY_VERSION_HEX >= 0x030c0000
     return PyUnstable_Eval_RequestCodeExtraIndex(NULL);
@@ -176,7 +176,8 @@ static inline Py_ssize_t sd_code_extra_index(void)
 #endif
 }
 
-static inline int sd_code_set_extra(PyCodeObject *code, Py_ssize_t index, void *extra)
+static inline int sd_compat_code_set_extra(PyCodeObject *code, Py_ssize_t index,
+                                           void *extra)
 {
 #if PY_VERSION_HEX >= 0x030c0000
     return PyUnstable_Code_SetExtra((PyObject *)code, index, extra);
@@ -187,7 +188,7 @@ static inline int sd_code_set_extra(PyCodeObject *code, Py_ssize_t index, void *
 
 /* hot: what stands in that place.  The call that asks for it is slower than the rest of
  * a look; these two words have been the same since 3.6. */
-static inline void *sd_code_extra(const PyCodeObject *code, Py_ssize_t index)
+static inline void *sd_compat_code_extra(const PyCodeObject *code, Py_ssize_t index)
 {
     const struct {
         Py_ssize_t n;
@@ -198,7 +199,7 @@ static inline void *sd_code_extra(const PyCodeObject *code, Py_ssize_t index)
 }
 
 /* The interpreter that this thread runs. */
-static inline PyInterpreterState *sd_interpreter(void)
+static inline PyInterpreterState *sd_compat_interpreter(void)
 {
 #if PY_VERSION_HEX >= 0x03090000
     return PyInterpreterState_Get();
@@ -209,10 +210,13 @@ static inline PyInterpreterState *sd_interpreter(void)
 
 /* The number of this thread's state; no other one of the interpreter ever has it.  The
  * field is older than the call that asks for it. */
-static inline uint64_t sd_thread_state_number(void) { return PyThreadState_Get()->id; }
+static inline uint64_t sd_compat_thread_state_number(void)
+{
+    return PyThreadState_Get()->id;
+}
 
 /* Has this interpreter not ended? */
-static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
+static inline bool sd_compat_interpreter_lives(const PyInterpreterState *interp)
 {
     PyInterpreterState *at = PyInterpreterState_Head();
 
@@ -268,7 +272,7 @@ static inline PyObject *sd_sys_get(const char *name)
  * PyImport_GetModuleDict ends the process where there are none, and the last finalizers
  * of an interpreter, be it the only one or not, run after its modules went: a generator
  * that is closed then is followed like any other call. */
-static inline PyObject *sd_modules(void)
+static inline PyObject *sd_compat_modules(void)
 {
     PyObject *modules = sd_python_ends() ? NULL : sd_sys_get("modules");
 
@@ -279,7 +283,7 @@ static inline PyObject *sd_modules(void)
  * Runs no code of the module's. */
 static inline PyObject *sd_found_in(const char *module, const char *name)
 {
-    PyObject *modules = sd_modules();
+    PyObject *modules = sd_compat_modules();
     PyObject *m = modules ? sd_dict_get(modules, module) : NULL;
 
     return m && PyModule_Check(m) ? sd_dict_get(PyModule_GetDict(m), name) : NULL;

@@ -14,27 +14,27 @@ typedef sd_frame sd_args_frame;
 #else
 #include "cpython/compat.h"
 #include "cpython/compat_eval.h"
-typedef sd_live_frame sd_args_frame;
+typedef sd_eval_frame sd_args_frame;
 #endif
 
 /* Parameters of all kinds, *args and **kwargs behind the others. */
-static inline int sd_code_n_named(const PyCodeObject *code)
+static inline int sd_args_n_named(const PyCodeObject *code)
 {
     return code->co_argcount + code->co_kwonlyargcount;
 }
 
-static inline bool sd_code_has_rest(const PyCodeObject *code)
+static inline bool sd_args_has_rest(const PyCodeObject *code)
 {
     return code->co_flags & CO_VARARGS;
 }
 
-static inline bool sd_code_has_keywords(const PyCodeObject *code)
+static inline bool sd_args_has_keywords(const PyCodeObject *code)
 {
     return code->co_flags & CO_VARKEYWORDS;
 }
 
 /* A parameter's name; borrowed from the code. */
-static inline PyObject *sd_code_parameter(const PyCodeObject *code, int i)
+static inline PyObject *sd_args_parameter(const PyCodeObject *code, int i)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return PyTuple_GET_ITEM(code->co_localsplusnames, i);

@@ -25,15 +25,15 @@
 /* --- A frame that runs ----------------------------------------------------------- */
 
 #if PY_VERSION_HEX >= 0x030b0000
-typedef struct _PyInterpreterFrame sd_live_frame;
+typedef struct _PyInterpreterFrame sd_eval_frame;
 #else
-typedef PyFrameObject sd_live_frame;
+typedef PyFrameObject sd_eval_frame;
 #endif
 
-static inline PyCodeObject *sd_live_code(const sd_live_frame *f) { return f->f_code; }
+static inline PyCodeObject *sd_eval_code(const sd_eval_frame *f) { return f->f_code; }
 
 /* The frame that runs, seen from the eval-frame function: the one that called. */
-static inline uintptr_t sd_live_below(PyThreadState *ts)
+static inline uintptr_t sd_eval_below(PyThreadState *ts)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (uintptr_t)ts->cframe->current_frame;
@@ -43,7 +43,7 @@ static inline uintptr_t sd_live_below(PyThreadState *ts)
 }
 
 /* Does the frame belong to a generator, coroutine or asynchronous generator? */
-static inline bool sd_live_is_generators(const sd_live_frame *f)
+static inline bool sd_eval_is_generators(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return f->owner == FRAME_OWNED_BY_GENERATOR;
@@ -54,7 +54,7 @@ static inline bool sd_live_is_generators(const sd_live_frame *f)
 
 /* 3.11 calls the function first in a frame that only makes the generator; that is not
  * yet a call of it. */
-static inline bool sd_live_makes_generator(const sd_live_frame *f)
+static inline bool sd_eval_makes_generator(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (f->f_code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
@@ -66,7 +66,7 @@ static inline bool sd_live_makes_generator(const sd_live_frame *f)
 }
 
 /* Neither of the two. */
-static inline bool sd_live_is_plain(const sd_live_frame *f)
+static inline bool sd_eval_is_plain(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return !(f->f_code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR));
@@ -76,7 +76,7 @@ static inline bool sd_live_is_plain(const sd_live_frame *f)
 }
 
 /* Where the frame stands, and where one stands of which no instruction has run. */
-static inline uintptr_t sd_live_position(const sd_live_frame *f)
+static inline uintptr_t sd_eval_position(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (uintptr_t)f->prev_instr;
@@ -85,7 +85,7 @@ static inline uintptr_t sd_live_position(const sd_live_frame *f)
 #endif
 }
 
-static inline uintptr_t sd_live_start(const sd_live_frame *f)
+static inline uintptr_t sd_eval_start(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (uintptr_t)(_PyCode_CODE(f->f_code) - 1);
@@ -96,17 +96,17 @@ static inline uintptr_t sd_live_start(const sd_live_frame *f)
 }
 
 /* Of a generator's frame: it begins, instead of going on. */
-static inline bool sd_live_begins(const sd_live_frame *f)
+static inline bool sd_eval_begins(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
 #else
-    return sd_live_position(f) == sd_live_start(f);
+    return sd_eval_position(f) == sd_eval_start(f);
 #endif
 }
 
 /* Of a generator's frame that has just left the eval loop: it will go on. */
-static inline bool sd_live_is_suspended(sd_live_frame *f)
+static inline bool sd_eval_is_suspended(sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return _PyFrame_GetGenerator(f)->gi_frame_state == FRAME_SUSPENDED;
@@ -118,7 +118,7 @@ static inline bool sd_live_is_suspended(sd_live_frame *f)
 }
 
 /* Of a generator's frame that waits: where it stands in its code, in bytes. */
-static inline int sd_live_offset(const sd_live_frame *f)
+static inline int sd_eval_offset(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT);
@@ -130,7 +130,7 @@ static inline int sd_live_offset(const sd_live_frame *f)
 }
 
 /* The frame that runs in this thread, and who called it; NULL: nobody. */
-static inline sd_live_frame *sd_live_top(PyThreadState *ts)
+static inline sd_eval_frame *sd_eval_top(PyThreadState *ts)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return ts->cframe->current_frame;
@@ -139,7 +139,7 @@ static inline sd_live_frame *sd_live_top(PyThreadState *ts)
 #endif
 }
 
-static inline sd_live_frame *sd_live_caller(const sd_live_frame *f)
+static inline sd_eval_frame *sd_eval_caller(const sd_eval_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return f->previous;
@@ -152,11 +152,11 @@ static inline sd_live_frame *sd_live_caller(const sd_live_frame *f)
 
 /* What an eval-frame function takes, and how it is handed on. */
 #if PY_VERSION_HEX >= 0x03090000
-#define SD_EVAL_PARAMETERS PyThreadState *ts, sd_live_frame *f, int raises
+#define SD_EVAL_PARAMETERS PyThreadState *ts, sd_eval_frame *f, int raises
 #define SD_EVAL_THREAD(ts) ((void)0)
 #define SD_EVAL_CALL(function, ts, f, raises) ((function)((ts), (f), (raises)))
 #else
-#define SD_EVAL_PARAMETERS sd_live_frame *f, int raises
+#define SD_EVAL_PARAMETERS sd_eval_frame *f, int raises
 #define SD_EVAL_THREAD(ts) PyThreadState *ts = _PyThreadState_GET()
 #define SD_EVAL_CALL(function, ts, f, raises) ((function)((f), (raises)))
 #endif
@@ -174,7 +174,7 @@ static inline _PyFrameEvalFunction *sd_eval_slot(PyInterpreterState *interp)
 #define SD_EVAL_NOBODY ((_PyFrameEvalFunction)_PyEval_EvalFrameDefault)
 #endif
 
-static inline PyInterpreterState *sd_interpreter_now(void)
+static inline PyInterpreterState *sd_eval_interpreter(void)
 {
     return _PyThreadState_GET()->interp;
 }
@@ -200,7 +200,7 @@ static inline uintptr_t sd_profiled_below(PyFrameObject *f)
 #endif
 }
 
-static inline sd_live_frame *sd_profiled_live(PyFrameObject *f)
+static inline sd_eval_frame *sd_profiled_live(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return f->f_frame;
@@ -221,7 +221,7 @@ static inline bool sd_profiled_begins(PyFrameObject *f)
             _Py_OPARG(at) == 0) ||
            _Py_OPCODE(at) == RETURN_GENERATOR;
 #else
-    return sd_live_begins(f);
+    return sd_eval_begins(f);
 #endif
 }
 
@@ -241,8 +241,8 @@ static inline void sd_tracing_changed(PyThreadState *ts)
 
 /* Sets the profile function of any thread of this interpreter; the public call knows
  * only the current one, and tells audit hooks, which are the program's code. */
-static inline void sd_profile_put(PyThreadState *ts, Py_tracefunc function,
-                                  PyObject *object)
+static inline void sd_eval_put_profile(PyThreadState *ts, Py_tracefunc function,
+                                       PyObject *object)
 {
     PyObject *old = ts->c_profileobj;
 
@@ -256,7 +256,7 @@ static inline void sd_profile_put(PyThreadState *ts, Py_tracefunc function,
 
 /* Sets the trace function of this thread, and not its object, which sys.gettrace()
  * shows.  Before 3.10 the eval loop asks first whether any thread has one. */
-static inline void sd_trace_put(PyThreadState *ts, Py_tracefunc function)
+static inline void sd_eval_put_trace(PyThreadState *ts, Py_tracefunc function)
 {
 #if PY_VERSION_HEX < 0x030a0000
     int more = (function != NULL) - (ts->c_tracefunc != NULL);
@@ -288,7 +288,7 @@ static inline struct sd_paused_tracing sd_tracing_pause(void)
     };
 
     ts->c_tracefunc = NULL;
-    sd_profile_put(ts, NULL, NULL);
+    sd_eval_put_profile(ts, NULL, NULL);
     return paused;
 }
 
@@ -297,7 +297,7 @@ static inline void sd_tracing_go_on(struct sd_paused_tracing paused)
     PyThreadState *ts = PyThreadState_Get();
 
     ts->c_tracefunc = paused.trace;
-    sd_profile_put(ts, paused.profile, paused.object);
+    sd_eval_put_profile(ts, paused.profile, paused.object);
     Py_XDECREF(paused.object);
 }
 #else

@@ -23,7 +23,7 @@ static inline bool sd_runtime_is_known(void)
 
 /* How many interpreters were ever made in this process, the main one included; also
  * when Python has ended. */
-static inline int64_t sd_interpreters_made(void)
+static inline int64_t sd_runtime_interpreters_made(void)
 {
     return _PyRuntime.interpreters.next_id;
 }

@@ -279,7 +279,7 @@ static void join_from_env(PyObject *module)
     if (sd_session_has_capture() && sd_jit_may_come())
         note_jit_at_end(module);
     sd_ext_start_inside();
-    sd_lines_watch_limit();
+    sd_decorate_watch_limit();
     sd_offer_profile();
 }
 
@@ -337,7 +337,7 @@ static PyObject *module_section(PyObject *module, PyObject *const *args, Py_ssiz
     if (!ext->plain)
         ext->plain = (PyObject *)sd_profiler_new(
             ext, sd_section_measure_or(SD_MEASURE_ALL), false);
-    return ext->plain ? sd_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
+    return ext->plain ? sd_py_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
 }
 
 static PyObject *module_join_from_env(PyObject *module, PyObject *unused)
@@ -488,25 +488,25 @@ static PyMethodDef module_methods[] = {
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
     { "memory_rows", sd_memory_lines_rows, METH_VARARGS, NULL },
-    { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
-    { "lines_want_memory", sd_lines_want_memory, METH_NOARGS, NULL },
+    { "lines_capture", sd_py_lines_of_capture, METH_VARARGS, NULL },
+    { "lines_want_memory", sd_py_lines_want_memory, METH_NOARGS, NULL },
     { "memory_free", module_memory_free, METH_NOARGS, NULL },
     { "processor", module_processor, METH_NOARGS, NULL },
     { "graph_border", module_graph_border, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
     { "codes_of", sd_decorate_codes_of, METH_O, NULL },
-    { "profile", sd_lines_profile, METH_O,
+    { "profile", sd_decorate_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
-    { "memory_of", sd_memory_of_process, METH_VARARGS, NULL },
-    { "memory_of_children", sd_memory_of_children, METH_VARARGS, NULL },
-    { "memory_watch", sd_memory_watch_object, METH_VARARGS, NULL },
-    { "memory_watched", sd_memory_watched, METH_O, NULL },
-    { "line_text", sd_line_stats_text, METH_VARARGS, NULL },
-    { "line_dumps", sd_line_stats_dumps, METH_VARARGS, NULL },
-    { "line_loads", sd_line_stats_loads, METH_O, NULL },
-    { "line_sum", sd_line_stats_add_up, METH_O, NULL },
+    { "memory_of", sd_py_memory_of_process, METH_VARARGS, NULL },
+    { "memory_of_children", sd_py_memory_of_children, METH_VARARGS, NULL },
+    { "memory_watch", sd_py_memory_watch, METH_VARARGS, NULL },
+    { "memory_watched", sd_py_memory_watched, METH_O, NULL },
+    { "line_text", sd_py_line_stats_text, METH_VARARGS, NULL },
+    { "line_dumps", sd_py_line_stats_dumps, METH_VARARGS, NULL },
+    { "line_loads", sd_py_line_stats_loads, METH_O, NULL },
+    { "line_sum", sd_py_line_stats_add_up, METH_O, NULL },
     { "plain_stats", sd_plain_stats, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
@@ -584,7 +584,7 @@ static int make_listed_types(struct sd_ext *ext, PyObject *capsule)
 
 static int make_types(struct sd_ext *ext, PyObject *capsule)
 {
-    if (make_listed_types(ext, capsule) < 0 || sd_profile_make_entries(ext) < 0 ||
+    if (make_listed_types(ext, capsule) < 0 || sd_py_profile_make_entries(ext) < 0 ||
         sd_lsprof_add_callbacks(ext->lsprof) < 0)
         return -1;
     for (int i = 0; i < SD_N_VIEWS; i++) {

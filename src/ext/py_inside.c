@@ -26,7 +26,7 @@ static const struct sd_inside *const collectors[] = {
  * elsewhere: the interpreter remembers who was first. */
 static bool is_first(const struct sd_inside *c)
 {
-    PyObject *dict = PyInterpreterState_GetDict(sd_interpreter());
+    PyObject *dict = PyInterpreterState_GetDict(sd_compat_interpreter());
     char key[64];
     bool is;
 

@@ -27,7 +27,7 @@ static PyObject *bytes_object(int64_t bytes)
     return bytes < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(bytes);
 }
 
-PyObject *sd_memory_of_process(PyObject *module, PyObject *args)
+PyObject *sd_py_memory_of_process(PyObject *module, PyObject *args)
 {
     enum sd_memory_kind kind;
     int pid, has_children;
@@ -62,7 +62,7 @@ static PyObject *children_list(const struct sd_tree *tree, enum sd_memory_kind k
     return all;
 }
 
-PyObject *sd_memory_of_children(PyObject *module, PyObject *args)
+PyObject *sd_py_memory_of_children(PyObject *module, PyObject *args)
 {
     enum sd_memory_kind kind;
     struct sd_tree tree;
@@ -89,7 +89,7 @@ static void drop_watch(PyObject *capsule)
     sd_memory_watch_free(PyCapsule_GetPointer(capsule, watch_name));
 }
 
-PyObject *sd_memory_watch_object(PyObject *module, PyObject *args)
+PyObject *sd_py_memory_watch(PyObject *module, PyObject *args)
 {
     struct sd_memory_request request = { 0 };
     struct sd_memory_watch *w;
@@ -134,7 +134,7 @@ static PyObject *readings_list(const struct sd_memory_reading *r, size_t n)
     return all;
 }
 
-PyObject *sd_memory_watched(PyObject *module, PyObject *watch)
+PyObject *sd_py_memory_watched(PyObject *module, PyObject *watch)
 {
     struct sd_memory_watch *w = PyCapsule_GetPointer(watch, watch_name);
     const struct sd_memory_reading *r;

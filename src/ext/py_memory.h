@@ -6,12 +6,12 @@
 
 /* memory_of(pid, kind, has_children) -> bytes or None; kind "rss", "pss" or "uss"; pid
  * 0 is this process. */
-PyObject *sd_memory_of_process(PyObject *module, PyObject *args);
+PyObject *sd_py_memory_of_process(PyObject *module, PyObject *args);
 /* memory_of_children(pid, kind) -> [(pid, bytes), ...] */
-PyObject *sd_memory_of_children(PyObject *module, PyObject *args);
+PyObject *sd_py_memory_of_children(PyObject *module, PyObject *args);
 /* memory_watch(pid, kind, has_children, has_most, interval) -> a watch that reads
  * memory from now on */
-PyObject *sd_memory_watch_object(PyObject *module, PyObject *args);
+PyObject *sd_py_memory_watch(PyObject *module, PyObject *args);
 /* memory_watched(watch) -> ([(bytes, time), ...], how many were read); it is stopped */
-PyObject *sd_memory_watched(PyObject *module, PyObject *watch);
+PyObject *sd_py_memory_watched(PyObject *module, PyObject *watch);
 #endif

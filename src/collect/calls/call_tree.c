@@ -247,7 +247,7 @@ static struct sd_call_cell *add(struct sd_call_tree *t, struct sd_call_cell *par
 /* The child is now the one called last, and what follows the one before it. */
 static void remember(struct sd_call_cell *parent, struct sd_call_cell *child)
 {
-    struct sd_call_cell *before = sd_call_cell_at(parent, parent->last_child);
+    struct sd_call_cell *before = sd_call_tree_cell_at(parent, parent->last_child);
 
     if (before->key && child - before == (int32_t)(child - before))
         before->next = (int32_t)(child - before);
@@ -264,9 +264,9 @@ static struct sd_call_cell *known(const struct sd_call_tree *t,
  * once for each cell, and mostly means that there is none yet for what comes. */
 static bool is_new_ground(struct sd_call_cell *parent)
 {
-    struct sd_call_cell *last = sd_call_cell_at(parent, parent->last_child);
+    struct sd_call_cell *last = sd_call_tree_cell_at(parent, parent->last_child);
 
-    return sd_call_cell_at(last, last->next)->key == 0;
+    return sd_call_tree_cell_at(last, last->next)->key == 0;
 }
 
 bool sd_call_key_is_beyond(uint64_t key)

@@ -134,8 +134,8 @@ struct sd_call_tree {
 /* --- The hot path ---------------------------------------------------------------- */
 
 /* The cell that lies `distance` cells further on in memory. */
-static inline struct sd_call_cell *sd_call_cell_at(struct sd_call_cell *from,
-                                                   int32_t distance)
+static inline struct sd_call_cell *sd_call_tree_cell_at(struct sd_call_cell *from,
+                                                        int32_t distance)
 {
     return from + (ptrdiff_t)distance;
 }
@@ -173,13 +173,13 @@ sd_call_tree_try(struct sd_call_tree *t, uint64_t key, uintptr_t frame, uintptr_
 {
     struct sd_call_entry *top = t->top;
     struct sd_call_cell *parent = top->cell;
-    struct sd_call_cell *cell = sd_call_cell_at(parent, parent->last_child);
+    struct sd_call_cell *cell = sd_call_tree_cell_at(parent, parent->last_child);
 
     if (__builtin_expect(
             (top->frame & ~(uintptr_t)SD_FRAME_TAGS) != below || top == t->last, 0))
         return NULL;
     if (__builtin_expect(cell->key != key, 0)) {
-        cell = sd_call_cell_at(cell, cell->next);
+        cell = sd_call_tree_cell_at(cell, cell->next);
         if (__builtin_expect(cell->key != key, 0))
             return NULL;
         parent->last_child = (int32_t)(cell - parent);

@@ -35,7 +35,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) uintptr_t low_ma
     UINTPTR_MAX;
 /* The frame that we are handing to the hook before us.  When that one calls ours with
  * it again the two stand in a circle. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) sd_live_frame *handed;
+static _Thread_local __attribute__((tls_model("initial-exec"))) sd_eval_frame *handed;
 
 static PyObject *hook(SD_EVAL_PARAMETERS);
 
@@ -147,7 +147,7 @@ static bool stack_is_short(void)
 /* --- The hook --------------------------------------------------------------------- */
 
 /* To whom stood there before us, unless that one stands above us too, by now. */
-static PyObject *hand_on(PyThreadState *ts, sd_live_frame *f, int raises)
+static PyObject *hand_on(PyThreadState *ts, sd_eval_frame *f, int raises)
 {
     PyObject *result;
 
@@ -162,7 +162,7 @@ static PyObject *hand_on(PyThreadState *ts, sd_live_frame *f, int raises)
 
 /* Without the hook until the frame returns, in all threads: there is one for all.  It
  * comes back only to a slot that is as we left it. */
-static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
+static PyObject *hand_on_lifted(PyThreadState *ts, sd_eval_frame *f, int raises)
 {
     PyObject *result;
 
@@ -183,19 +183,19 @@ static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
 }
 
 /* A coroutine or asynchronous generator, whose time between its steps counts too. */
-static inline bool can_wait(const sd_live_frame *f)
+static inline bool can_wait(const sd_eval_frame *f)
 {
     enum { CAN_WAIT = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR };
 
-    return sd_live_code(f)->co_flags & CAN_WAIT && sd_live_is_generators(f);
+    return sd_eval_code(f)->co_flags & CAN_WAIT && sd_eval_is_generators(f);
 }
 
 uintptr_t sd_front_caller(const void *below)
 {
-    const sd_live_frame *b = below;
+    const sd_eval_frame *b = below;
 
     for (int i = 0; b && i < SD_CALLS_UNHEARD_MAX; i++) {
-        b = sd_live_caller(b);
+        b = sd_eval_caller(b);
         if (b && sd_calls_is_unheard((uintptr_t)below, (uintptr_t)b))
             return (uintptr_t)b;
     }
@@ -205,23 +205,23 @@ uintptr_t sd_front_caller(const void *below)
 /* On 3.11 nobody is told of a frame that makes a generator. */
 static inline uintptr_t caller_of(PyThreadState *ts)
 {
-    uintptr_t below = sd_live_below(ts);
+    uintptr_t below = sd_eval_below(ts);
 
     return __builtin_expect(sd_calls_is_on_top(below), 1)
                ? below
                : sd_front_caller((const void *)below);
 }
 
-static PyObject *leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position,
+static PyObject *leave_with_care(PyObject *result, sd_eval_frame *f, uintptr_t position,
                                  int raises);
 
-static PyObject *follow(PyThreadState *ts, sd_live_frame *f, int raises)
+static PyObject *follow(PyThreadState *ts, sd_eval_frame *f, int raises)
 {
-    PyCodeObject *code = sd_live_code(f);
-    uintptr_t position = sd_live_position(f);
+    PyCodeObject *code = sd_eval_code(f);
+    uintptr_t position = sd_eval_position(f);
     PyObject *result;
 
-    if (sd_live_is_generators(f) && !sd_live_begins(f))
+    if (sd_eval_is_generators(f) && !sd_eval_begins(f))
         sd_calls_resume((uintptr_t)code, code, (uintptr_t)f, caller_of(ts));
     else
         sd_calls_enter((uintptr_t)code, code, (uintptr_t)f, caller_of(ts));
@@ -235,7 +235,7 @@ static PyObject *follow(PyThreadState *ts, sd_live_frame *f, int raises)
 /* Everything but a plain function, called with enough stack, with no other tool's hook
  * about. */
 __attribute__((noinline)) static PyObject *hook_with_care(PyThreadState *ts,
-                                                          sd_live_frame *f, int raises)
+                                                          sd_eval_frame *f, int raises)
 {
     if (handed == f) { /* it has been with us, and with who was before us */
         handed = NULL;
@@ -245,7 +245,7 @@ __attribute__((noinline)) static PyObject *hook_with_care(PyThreadState *ts,
         take_out();
     else if (*home.slot != hook && *home.slot != SD_EVAL_NOBODY)
         hook_above_calls();
-    if (home.request == SD_EVAL_CALLS && !sd_live_makes_generator(f))
+    if (home.request == SD_EVAL_CALLS && !sd_eval_makes_generator(f))
         return follow(ts, f, raises);
     if (home.request == SD_EVAL_THREADS)
         sd_front_profile_arm(ts);
@@ -256,13 +256,13 @@ __attribute__((noinline)) static PyObject *hook_with_care(PyThreadState *ts,
 
 /* What a call that ended may yet be: refused, suspended, or ended without the hook. */
 __attribute__((noinline)) static PyObject *
-leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position, int raises)
+leave_with_care(PyObject *result, sd_eval_frame *f, uintptr_t position, int raises)
 {
     if (home.is_in && *home.slot != hook)
         see_who_is_above();
-    if (!result && !raises && sd_live_position(f) == position)
+    if (!result && !raises && sd_eval_position(f) == position)
         sd_calls_never_ran((uintptr_t)f); /* RecursionError before the first step */
-    else if (can_wait(f) && sd_live_is_suspended(f))
+    else if (can_wait(f) && sd_eval_is_suspended(f))
         sd_calls_suspend((uintptr_t)f);
     else
         sd_calls_leave((uintptr_t)f);
@@ -272,10 +272,10 @@ leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position, int rais
 /* hot: a plain call of a function that is none of the two that were likely to be called
  * from here: one call of four, in large programs.  Nothing else is unusual. */
 __attribute__((noinline)) static PyObject *
-hook_found(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+hook_found(PyThreadState *ts, sd_eval_frame *f, int raises, struct sd_call_tree *t)
 {
-    PyCodeObject *code = sd_live_code(f);
-    uintptr_t below = sd_live_below(ts);
+    PyCodeObject *code = sd_eval_code(f);
+    uintptr_t below = sd_eval_below(ts);
     struct sd_call_entry *e;
     PyObject *result;
 
@@ -286,17 +286,17 @@ hook_found(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree 
         sd_calls_started(t, e);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
-        return leave_with_care(result, f, sd_live_start(f), 0);
+        return leave_with_care(result, f, sd_eval_start(f), 0);
     sd_calls_leave((uintptr_t)f);
     return result;
 }
 
 /* hot: a plain call with a timeline and nothing else extra. */
 __attribute__((noinline)) static PyObject *
-hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+hook_logged(PyThreadState *ts, sd_eval_frame *f, int raises, struct sd_call_tree *t)
 {
-    struct sd_call_entry *e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f),
-                                               (uintptr_t)f, sd_live_below(ts));
+    struct sd_call_entry *e = sd_call_tree_try(t, (uintptr_t)sd_eval_code(f),
+                                               (uintptr_t)f, sd_eval_below(ts));
     PyObject *result;
 
     if (__builtin_expect(!e, 0))
@@ -306,16 +306,16 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
         sd_call_tree_started(t, e);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
-        return leave_with_care(result, f, sd_live_start(f), 0);
+        return leave_with_care(result, f, sd_eval_start(f), 0);
     sd_calls_leave((uintptr_t)f);
     return result;
 }
 
 /* hot: a plain call in a tree whose keys have arguments, and nothing else extra. */
 __attribute__((noinline)) static PyObject *
-hook_signed(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+hook_signed(PyThreadState *ts, sd_eval_frame *f, int raises, struct sd_call_tree *t)
 {
-    PyCodeObject *code = sd_live_code(f);
+    PyCodeObject *code = sd_eval_code(f);
     uintptr_t below = caller_of(ts);
     uint64_t key = sd_calls_key_at_start(t, code, f);
     struct sd_call_entry *e = sd_call_tree_try(t, key, (uintptr_t)f, below);
@@ -327,13 +327,13 @@ hook_signed(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
         sd_calls_enter_signed(t, key, code, (uintptr_t)f, below);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
-        return leave_with_care(result, f, sd_live_start(f), 0);
+        return leave_with_care(result, f, sd_eval_start(f), 0);
     sd_calls_leave((uintptr_t)f);
     return result;
 }
 
 /* hot: arguments are read once, also of a call that is none of the two likely ones. */
-static inline void step_in(struct sd_call_tree *t, PyCodeObject *code, sd_live_frame *f,
+static inline void step_in(struct sd_call_tree *t, PyCodeObject *code, sd_eval_frame *f,
                            uintptr_t below, bool goes_on)
 {
     uint64_t key = sd_calls_signed(t, (uintptr_t)code, code, (uintptr_t)f, goes_on);
@@ -347,21 +347,21 @@ static inline void step_in(struct sd_call_tree *t, PyCodeObject *code, sd_live_f
 /* hot: every step of a generator, and every call when something extra is asked for;
  * nothing else is unusual. */
 __attribute__((noinline)) static PyObject *
-hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+hook_step(PyThreadState *ts, sd_eval_frame *f, int raises, struct sd_call_tree *t)
 {
-    PyCodeObject *code = sd_live_code(f);
+    PyCodeObject *code = sd_eval_code(f);
     uintptr_t position;
     PyObject *result;
     bool goes_on;
 
-    if (sd_live_is_plain(f) && t->names.sign && !t->extra)
+    if (sd_eval_is_plain(f) && t->names.sign && !t->extra)
         return hook_signed(ts, f, raises, t);
-    position = sd_live_position(f);
-    if (sd_live_makes_generator(f))
+    position = sd_eval_position(f);
+    if (sd_eval_makes_generator(f))
         return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (can_wait(f))
         return hook_with_care(ts, f, raises);
-    goes_on = sd_live_is_generators(f) && !sd_live_begins(f);
+    goes_on = sd_eval_is_generators(f) && !sd_eval_begins(f);
     step_in(t, code, f, caller_of(ts), goes_on);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
@@ -384,17 +384,17 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
 
     if (__builtin_expect(stack_now() < low_mark || !home.is_plain || !t, 0))
         return hook_with_care(ts, f, raises);
-    if (__builtin_expect(!sd_live_is_plain(f) || t->has_more, 0))
-        return t->is_logged && sd_live_is_plain(f) ? hook_logged(ts, f, raises, t)
+    if (__builtin_expect(!sd_eval_is_plain(f) || t->has_more, 0))
+        return t->is_logged && sd_eval_is_plain(f) ? hook_logged(ts, f, raises, t)
                                                    : hook_step(ts, f, raises, t);
-    e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
-                         sd_live_below(ts));
+    e = sd_call_tree_try(t, (uintptr_t)sd_eval_code(f), (uintptr_t)f,
+                         sd_eval_below(ts));
     if (__builtin_expect(!e, 0))
         return hook_found(ts, f, raises, t);
     e->start = sd_tsc();
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
-        return leave_with_care(result, f, sd_live_start(f), 0);
+        return leave_with_care(result, f, sd_eval_start(f), 0);
     sd_calls_leave((uintptr_t)f);
     return result;
 }
@@ -405,11 +405,11 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
  * took them with it. */
 static int follow_this_interpreter(void)
 {
-    PyInterpreterState *interp = sd_interpreter_now();
+    PyInterpreterState *interp = sd_eval_interpreter();
 
     if (home.interp == interp)
         return 0;
-    if (home.is_in && sd_interpreter_lives(home.interp))
+    if (home.is_in && sd_compat_interpreter_lives(home.interp))
         return sd_fail(SD_EEXISTS, "another interpreter in this process is already "
                                    "tracing calls; stop it first");
     memset(&home, 0, sizeof home);

@@ -458,7 +458,7 @@ static bool can_listen_here(void)
 {
     if (!front.interpreter || front.interpreter == PyInterpreterState_Get())
         return true;
-    if (sd_interpreter_lives(front.interpreter))
+    if (sd_compat_interpreter_lives(front.interpreter))
         return false;
     memset(&front, 0, sizeof front);
     return true;

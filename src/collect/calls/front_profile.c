@@ -46,10 +46,10 @@ static inline uintptr_t caller_of(PyFrameObject *f)
 
 static inline void enter(PyFrameObject *f)
 {
-    sd_live_frame *live = sd_profiled_live(f);
-    PyCodeObject *code = sd_live_code(live);
+    sd_eval_frame *live = sd_profiled_live(f);
+    PyCodeObject *code = sd_eval_code(live);
 
-    if (__builtin_expect(sd_live_is_generators(live) && !sd_profiled_begins(f), 0))
+    if (__builtin_expect(sd_eval_is_generators(live) && !sd_profiled_begins(f), 0))
         sd_calls_resume((uintptr_t)code, code, (uintptr_t)live, caller_of(f));
     else
         sd_calls_enter((uintptr_t)code, code, (uintptr_t)live, caller_of(f));
@@ -58,10 +58,10 @@ static inline void enter(PyFrameObject *f)
 static inline void leave(PyFrameObject *f)
 {
     enum { CAN_WAIT = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR };
-    sd_live_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_profiled_live(f);
 
-    if (__builtin_expect(sd_live_is_generators(live), 0) &&
-        sd_live_code(live)->co_flags & CAN_WAIT && sd_live_is_suspended(live))
+    if (__builtin_expect(sd_eval_is_generators(live), 0) &&
+        sd_eval_code(live)->co_flags & CAN_WAIT && sd_eval_is_suspended(live))
         sd_calls_suspend((uintptr_t)live);
     else
         sd_calls_leave((uintptr_t)live);
@@ -110,9 +110,9 @@ __attribute__((noinline)) static int profile_with_care(PyFrameObject *f, int wha
 
 /* hot: a plain call in a tree whose keys have arguments. */
 __attribute__((noinline)) static int start_signed(struct sd_call_tree *t,
-                                                  PyFrameObject *f, sd_live_frame *live)
+                                                  PyFrameObject *f, sd_eval_frame *live)
 {
-    PyCodeObject *code = sd_live_code(live);
+    PyCodeObject *code = sd_eval_code(live);
 
     sd_calls_enter_signed(t, sd_calls_key_at_start(t, code, live), code,
                           (uintptr_t)live, caller_of(f));
@@ -137,15 +137,15 @@ __attribute__((noinline)) static int start_found(struct sd_call_tree *t, uint64_
 static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
 {
     struct sd_call_tree *t = sd_calls_only;
-    sd_live_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_profiled_live(f);
     uintptr_t frame = (uintptr_t)live;
     struct sd_call_entry *e;
 
     (void)object;
-    if (__builtin_expect(!t || t->extra || sd_live_is_generators(live), 0))
+    if (__builtin_expect(!t || t->extra || sd_eval_is_generators(live), 0))
         return profile_with_care(f, what, arg);
     if (what == PyTrace_CALL) {
-        PyCodeObject *code = sd_live_code(live);
+        PyCodeObject *code = sd_eval_code(live);
         uintptr_t below = sd_profiled_below(f);
 
         if (t->names.sign)
@@ -230,7 +230,7 @@ static void put_back(PyThreadState *ts)
     if (ts->c_profilefunc != profile)
         return;
     before = take_kept(ts);
-    sd_profile_put(ts, before.function, before.object);
+    sd_eval_put_profile(ts, before.function, before.object);
     Py_XDECREF(before.object);
 }
 
@@ -250,7 +250,7 @@ void sd_front_profile_arm(PyThreadState *ts)
             missing_since = sd_tsc();
         return;
     }
-    sd_profile_put(ts, profile, state.object);
+    sd_eval_put_profile(ts, profile, state.object);
     sd_front_profile_tell();
 }
 
@@ -264,16 +264,16 @@ void sd_front_profile_on(enum sd_profile_scope scope)
     sd_own_profile_watch(profile);
     if (self->c_profilefunc != profile) {
         keep(self);
-        sd_profile_put(self, profile, state.object);
+        sd_eval_put_profile(self, profile, state.object);
     } else if (state.object) {
-        sd_profile_put(self, profile, state.object);
+        sd_eval_put_profile(self, profile, state.object);
     }
     if (scope == SD_PROFILE_THREAD)
         return;
     for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
          ts = PyThreadState_Next(ts))
         if (!ts->c_profilefunc)
-            sd_profile_put(ts, profile, state.object);
+            sd_eval_put_profile(ts, profile, state.object);
 }
 
 void sd_front_profile_off(enum sd_profile_scope scope)

@@ -15,9 +15,10 @@
 
 /* hot: does the call in `f` have this signature?  A type in it is alive, so no other
  * has its address. */
-static inline bool sd_signature_is_of(struct sd_call_tree *t,
-                                      const struct sd_signature *r,
-                                      const PyCodeObject *code, const sd_args_frame *f)
+static inline bool sd_front_signed_is_of(struct sd_call_tree *t,
+                                         const struct sd_signature *r,
+                                         const PyCodeObject *code,
+                                         const sd_args_frame *f)
 {
     if (r->code != code || r->n_plain == SD_SIGNATURE_ASK)
         return false;
@@ -37,13 +38,13 @@ static inline uint64_t sd_calls_key_at_start(struct sd_call_tree *t,
     struct sd_call_cell *cell = t->top->cell;
     const struct sd_signature *r;
 
-    cell = sd_call_cell_at(cell, cell->last_child);
+    cell = sd_call_tree_cell_at(cell, cell->last_child);
     r = sd_signature_of_key(cell->key);
-    if (__builtin_expect(r && sd_signature_is_of(t, r, code, f), 1))
+    if (__builtin_expect(r && sd_front_signed_is_of(t, r, code, f), 1))
         return cell->key;
-    cell = sd_call_cell_at(cell, cell->next);
+    cell = sd_call_tree_cell_at(cell, cell->next);
     r = sd_signature_of_key(cell->key);
-    if (__builtin_expect(r && sd_signature_is_of(t, r, code, f), 1))
+    if (__builtin_expect(r && sd_front_signed_is_of(t, r, code, f), 1))
         return cell->key;
     return t->names.sign(t, (uintptr_t)code, code, (uintptr_t)f, false);
 }

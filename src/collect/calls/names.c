@@ -182,7 +182,7 @@ static uint32_t define_file(struct sd_call_tree *t, PyObject *name)
 static uint32_t define_code(struct sd_call_tree *t, PyCodeObject *code, uint64_t twin)
 {
     uint32_t name = define_kept(t, code->co_name);
-    uint32_t label = define_kept(t, sd_code_qualname(code));
+    uint32_t label = define_kept(t, sd_compat_code_qualname(code));
     uint32_t file = define_file(t, code->co_filename);
 
     return name ? sd_cells_define_function(

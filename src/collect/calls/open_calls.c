@@ -28,6 +28,6 @@ struct sd_open_cell *sd_open_calls_make(struct sd_open_calls *o, struct sd_arena
 
 void sd_open_calls_spare(struct sd_open_calls *o, struct sd_open_cell *open)
 {
-    sd_assert(o->n_spare < o->n && sd_open_cell_is_empty(open));
+    sd_assert(o->n_spare < o->n && sd_open_calls_cell_is_empty(open));
     o->spare[o->n_spare++] = open;
 }

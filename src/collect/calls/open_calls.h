@@ -50,34 +50,35 @@ static inline uint64_t *sd_calls_inside_of_kind(struct sd_calls_inside *n, uint6
     return (uint64_t *)n + (key & 1); /* no branch */
 }
 
-static inline sd_both_calls sd_open_cell_inside(const struct sd_open_cell *open)
+static inline sd_both_calls sd_open_calls_cell_inside(const struct sd_open_cell *open)
 {
     return sd_calls_inside_load(&open->direct) + sd_calls_inside_load(&open->deeper);
 }
 
 /* hot: whoever reads it from now on finds no call there. */
-static inline void sd_open_cell_close(struct sd_open_cell *open)
+static inline void sd_open_calls_cell_close(struct sd_open_cell *open)
 {
     open->flags = 0;
     atomic_signal_fence(memory_order_seq_cst);
 }
 
 /* hot: a call that made no others left its cell as it was: nothing is in it. */
-static inline bool sd_open_cell_made_no_calls(const struct sd_open_cell *open)
+static inline bool sd_open_calls_cell_made_no_calls(const struct sd_open_cell *open)
 {
     return !(open->direct.python | open->direct.c);
 }
 
 /* Every free cell is empty. */
-static inline void sd_open_cell_empty(struct sd_open_cell *open)
+static inline void sd_open_calls_cell_empty(struct sd_open_cell *open)
 {
     memset(&open->callee_ticks, 0,
            sizeof *open - offsetof(struct sd_open_cell, callee_ticks));
 }
 
-static inline bool sd_open_cell_is_empty(const struct sd_open_cell *open)
+static inline bool sd_open_calls_cell_is_empty(const struct sd_open_cell *open)
 {
     return !open->flags && !open->callee_ticks && !open->callee_cpu_ns &&
-           sd_open_cell_made_no_calls(open) && !(open->deeper.python | open->deeper.c);
+           sd_open_calls_cell_made_no_calls(open) &&
+           !(open->deeper.python | open->deeper.c);
 }
 #endif

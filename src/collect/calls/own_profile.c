@@ -75,7 +75,7 @@ static PyObject *call_setprofile(PyObject *self, PyObject *arg)
     if (before != pass_on) {
         if (ts->tracing || !sd_calls_follows())
             return result;
-        filter.frame = sd_live_below(ts);
+        filter.frame = sd_eval_below(ts);
     }
     if (filter.frame)
         ts->c_profilefunc = pass_on;

@@ -26,7 +26,7 @@ static void cut(const struct sd_call_entry *entries, size_t n,
     below->callee_ticks += entries->start;
     below->callee_cpu_ns += entries->cpu_start;
     for (size_t i = 0; i < n; i++)
-        sd_calls_inside_add(&below->deeper, sd_open_cell_inside(entries[i].open));
+        sd_calls_inside_add(&below->deeper, sd_open_calls_cell_inside(entries[i].open));
 }
 
 struct sd_beyond_cell *sd_pair_waits_park(struct sd_call_tree *t,
@@ -47,8 +47,8 @@ struct sd_beyond_cell *sd_pair_waits_park(struct sd_call_tree *t,
 static void drop_above(struct sd_call_tree *t, const struct sd_call_entry *keep)
 {
     for (; t->top > keep; t->top--) {
-        sd_open_cell_close(t->top->open);
-        sd_open_cell_empty(t->top->open);
+        sd_open_calls_cell_close(t->top->open);
+        sd_open_calls_cell_empty(t->top->open);
     }
 }
 

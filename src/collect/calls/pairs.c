@@ -393,7 +393,7 @@ count(struct sd_call_tree *t, struct sd_pair_link *l, uintptr_t frame,
     uint64_t key = l->key;
     size_t at = sd_call_place(t, e);
 
-    sd_assert_slow(t->top < t->last && sd_open_cell_is_empty(open));
+    sd_assert_slow(t->top < t->last && sd_open_calls_cell_is_empty(open));
     e->cell = &cell->callee;
     e->frame = (frame & ~(uintptr_t)SD_FRAME_TAGS) | SD_FRAME_BEYOND;
     e->function = callee;
@@ -424,7 +424,7 @@ static struct sd_call_entry *lose(struct sd_call_tree *t, uint64_t key, uintptr_
     struct sd_call_cell *nowhere = &t->pairs->nowhere[key & 1];
     struct sd_call_entry *e = t->top + 1;
 
-    sd_assert_slow(t->top < t->last && sd_open_cell_is_empty(e->open));
+    sd_assert_slow(t->top < t->last && sd_open_calls_cell_is_empty(e->open));
     nowhere->site = caller->site;
     e->cell = nowhere;
     e->frame = (frame & ~(uintptr_t)SD_FRAME_TAGS) | SD_FRAME_BEYOND;
@@ -565,7 +565,7 @@ static void book_lost(const struct sd_call_entry *e, unsigned flags,
                       struct sd_beyond_cell *exit)
 {
     const struct sd_open_cell *open = e->open;
-    sd_both_calls inside = sd_open_cell_inside(open);
+    sd_both_calls inside = sd_open_calls_cell_inside(open);
 
     if (flags & SD_BEYOND_FIRST) {
         exit->first_calls += open->direct.python + open->direct.c;
@@ -590,7 +590,7 @@ book_found(const struct sd_call_entry *e, const struct sd_open_cell *open,
            unsigned flags, struct sd_beyond_cell *exit, uint64_t ticks)
 {
     struct sd_pair_cell *cell = pair_of(e);
-    sd_both_calls inside = sd_open_cell_inside(open);
+    sd_both_calls inside = sd_open_calls_cell_inside(open);
 
     sd_assert_slow(flags & SD_BEYOND_OPEN && !(flags & SD_BEYOND_LOST));
     cell->own_ticks += ticks - open->callee_ticks;
@@ -616,7 +616,7 @@ void sd_call_pairs_book(const struct sd_call_tree *t, struct sd_call_entry *e,
 {
     unsigned flags = e->open->flags;
 
-    sd_open_cell_close(e->open);
+    sd_open_calls_cell_close(e->open);
     if (flags & SD_BEYOND_LOST) {
         book_lost(e, flags, exit);
     } else {
@@ -624,10 +624,10 @@ void sd_call_pairs_book(const struct sd_call_tree *t, struct sd_call_entry *e,
         if (t->cpu)
             book_cpu(e, flags, exit, cpu);
         if (flags & SD_BEYOND_WHOLE)
-            book_whole(whole_cell(t, e), flags, sd_open_cell_inside(e->open), ticks,
-                       cpu);
+            book_whole(whole_cell(t, e), flags, sd_open_calls_cell_inside(e->open),
+                       ticks, cpu);
     }
-    sd_open_cell_empty(e->open);
+    sd_open_calls_cell_empty(e->open);
 }
 
 void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu)
@@ -657,15 +657,15 @@ void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t n
         sd_call_pairs_leave(t, sd_call_ticks(t, e, now), 0);
         return;
     }
-    sd_open_cell_close(open);
-    if (sd_open_cell_made_no_calls(open)) {
+    sd_open_calls_cell_close(open);
+    if (sd_open_calls_cell_made_no_calls(open)) {
         book_found(e, &(struct sd_open_cell){ 0 }, flags, t->pairs->exit,
                    sd_call_ticks(t, e, now));
     } else {
         book_found(e, open, flags, t->pairs->exit, sd_call_ticks(t, e, now));
-        sd_open_cell_empty(open);
+        sd_open_calls_cell_empty(open);
     }
-    sd_assert_slow(sd_open_cell_is_empty(open));
+    sd_assert_slow(sd_open_calls_cell_is_empty(open));
     t->top = e - 1;
 }
 
@@ -676,7 +676,7 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
     unsigned flags = e->open->flags;
 
     sd_assert_slow(sd_call_entry_is_beyond(e));
-    sd_open_cell_close(e->open);
+    sd_open_calls_cell_close(e->open);
     if (!(flags & SD_BEYOND_LOST)) {
         cell->callee.calls--;
         cell->primitive -= (flags & SD_BEYOND_OUTERMOST) != 0;
@@ -687,7 +687,7 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
     } else {
         take_lost_back(t);
     }
-    sd_open_cell_empty(e->open);
+    sd_open_calls_cell_empty(e->open);
     t->top = e - 1;
 }
 

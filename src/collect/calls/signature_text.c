@@ -30,7 +30,7 @@ static void put_argument(struct sd_signature_writer *w, int i)
     w->kinds[i] = sd_values_kind(w->values, *w->at);
     w->is_rich |= w->kinds[i] != SD_VALUE_PLAIN;
     w->is_slow |= w->kinds[i] == SD_VALUE_TABLE;
-    sd_values_put_name(sd_code_parameter(w->code, i), &w->text);
+    sd_values_put_name(sd_args_parameter(w->code, i), &w->text);
     sd_buf_u8(&w->text, ':');
     put_value(w, &size);
     keep_size(w, i, &size);
@@ -43,7 +43,7 @@ static void put_rest(struct sd_signature_writer *w, int i, bool has_names)
     bool is_more = *w->at++ & 1;
 
     sd_buf_text(&w->text, has_names ? "**" : "*");
-    sd_values_put_name(sd_code_parameter(w->code, i), &w->text);
+    sd_values_put_name(sd_args_parameter(w->code, i), &w->text);
     sd_buf_text(&w->text, ":(");
     for (uint64_t k = 0; k < n; k++) {
         sd_buf_text(&w->text, k ? ", " : "");
@@ -113,16 +113,16 @@ static void put_rest_first(struct sd_signature_writer *w, int from, int n)
 
 void sd_signature_write(struct sd_signature_writer *w)
 {
-    int n = sd_code_n_named(w->code), first = put_function(w);
+    int n = sd_args_n_named(w->code), first = put_function(w);
     int by_place = w->code->co_argcount > first ? w->code->co_argcount : first;
 
     sd_buf_u8(&w->text, '(');
     put_arguments(w, first, by_place);
-    if (sd_code_has_rest(w->code))
+    if (sd_args_has_rest(w->code))
         put_rest_first(w, by_place, n++);
     else
         put_arguments(w, by_place, n);
-    if (sd_code_has_keywords(w->code)) {
+    if (sd_args_has_keywords(w->code)) {
         put_comma(w);
         put_rest(w, n, true);
     }

@@ -86,7 +86,7 @@ int sd_signatures_traverse(const struct sd_signatures *s, visitproc visit, void 
 
 PyObject *sd_signature_parameter(const struct sd_signature *s, int argument)
 {
-    return sd_code_parameter(s->code, argument);
+    return sd_args_parameter(s->code, argument);
 }
 
 /* --- Names of keywords ------------------------------------------------------------ */
@@ -169,7 +169,7 @@ static inline bool is_interned(PyObject *name)
 
 static inline bool has_self(const struct sd_signatures *s, const PyCodeObject *code)
 {
-    return code->co_argcount > 0 && sd_code_parameter(code, 0) == s->self_name;
+    return code->co_argcount > 0 && sd_args_parameter(code, 0) == s->self_name;
 }
 
 /* *args: how many, and the first of them. */
@@ -207,7 +207,7 @@ static void read_keywords(struct sd_signatures *s, PyObject *keywords,
 static void read_arguments(struct sd_signatures *s, const PyCodeObject *code,
                            const sd_args_frame *f, struct sd_words *w)
 {
-    int n = sd_code_n_named(code), i = 0;
+    int n = sd_args_n_named(code), i = 0;
 
     w->n = 0;
     sd_words_add(w, (uintptr_t)code | w->is_rounded);
@@ -215,9 +215,9 @@ static void read_arguments(struct sd_signatures *s, const PyCodeObject *code,
         sd_values_read_type(&s->values, sd_args_get(f, code, i++), w);
     for (; i < n; i++)
         sd_values_read(&s->values, sd_args_get(f, code, i), w);
-    if (sd_code_has_rest(code))
+    if (sd_args_has_rest(code))
         read_rest(s, sd_args_get(f, code, n++), w);
-    if (sd_code_has_keywords(code))
+    if (sd_args_has_keywords(code))
         read_keywords(s, sd_args_get(f, code, n), w);
 }
 
@@ -274,8 +274,8 @@ static struct sd_signature *new_record(struct sd_signatures *s, PyCodeObject *co
 static bool hold_keywords(struct sd_signatures *s, const PyCodeObject *code,
                           const sd_args_frame *f)
 {
-    int at = sd_code_n_named(code) + sd_code_has_rest(code);
-    PyObject *keywords = sd_code_has_keywords(code) ? sd_args_get(f, code, at) : NULL;
+    int at = sd_args_n_named(code) + sd_args_has_rest(code);
+    PyObject *keywords = sd_args_has_keywords(code) ? sd_args_get(f, code, at) : NULL;
     PyObject *name, *value;
     Py_ssize_t i = 0;
 
@@ -295,9 +295,9 @@ enum { GOES_ON = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR };
 static bool make_quick(struct sd_signatures *s, struct sd_signature *r,
                        const struct sd_signature_writer *w)
 {
-    unsigned n = (unsigned)sd_code_n_named(r->code);
+    unsigned n = (unsigned)sd_args_n_named(r->code);
 
-    if (w->is_rounded || sd_code_has_rest(r->code) || sd_code_has_keywords(r->code))
+    if (w->is_rounded || sd_args_has_rest(r->code) || sd_args_has_keywords(r->code))
         return true;
     r->kinds = sd_arena_copy(&s->arena, w->kinds, n + 1);
     if (!(r->code->co_flags & GOES_ON))
@@ -460,7 +460,7 @@ static inline bool is_match(struct sd_signatures *s, const struct sd_signature *
                             const sd_args_frame *f)
 {
     const uint64_t *at = r->words + 1;
-    int n = sd_code_n_named(r->code);
+    int n = sd_args_n_named(r->code);
     uint32_t step;
 
     for (int i = 0; i < n; i++, at += step) {

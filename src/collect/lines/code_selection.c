@@ -11,17 +11,17 @@ sd_line_seeker *sd_line_seeks;
 
 struct sd_line_target *sd_line_known(const PyCodeObject *code)
 {
-    struct sd_line_target *c = sd_code_extra(code, sd_line_extra);
+    struct sd_line_target *c = sd_compat_code_extra(code, sd_line_extra);
 
     return (uintptr_t)c > SD_LINE_UNWANTED ? c : NULL;
 }
 
 static struct sd_line_target *make_chosen(PyCodeObject *code)
 {
-    bool was_unwanted = sd_code_extra(code, sd_line_extra) != NULL;
+    bool was_unwanted = sd_compat_code_extra(code, sd_line_extra) != NULL;
     struct sd_line_target *c = sd_zalloc(sizeof *c);
 
-    if (!c || sd_code_set_extra(code, sd_line_extra, c) < 0) {
+    if (!c || sd_compat_code_set_extra(code, sd_line_extra, c) < 0) {
         PyErr_Clear();
         sd_free(c);
         return NULL;
@@ -38,7 +38,7 @@ static void free_chosen(struct sd_line_target *c)
     sd_assert(!c->core.books);
     sd_assert(!c->inner);
     sd_line_memory_acquit(&c->core);
-    sd_code_set_extra(code, sd_line_extra, NULL);
+    sd_compat_code_set_extra(code, sd_line_extra, NULL);
     sd_table_release(&c->line_at);
     sd_free(c);
     Py_DECREF(code);
@@ -48,7 +48,7 @@ bool sd_line_is_part(const PyCodeObject *code)
 {
     enum { WAITS = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR };
 
-    if (!sd_code_has_comprehensions() || code->co_flags & WAITS)
+    if (!sd_compat_code_has_comprehensions() || code->co_flags & WAITS)
         return false;
     return PyUnicode_CompareWithASCIIString(code->co_name, "<listcomp>") == 0 ||
            PyUnicode_CompareWithASCIIString(code->co_name, "<setcomp>") == 0 ||
@@ -82,7 +82,7 @@ struct sd_line_target *sd_line_choose(PyCodeObject *code)
 
     if (!c) {
         c = make_chosen(code);
-        if (c && sd_code_has_comprehensions())
+        if (c && sd_compat_code_has_comprehensions())
             choose_parts(c, code);
     }
     if (c)
@@ -162,9 +162,9 @@ void sd_line_seen(PyCodeObject *code)
 
     if (c)
         c->is_seen = true;
-    else if (!sd_code_extra(code, sd_line_extra) &&
-             sd_code_set_extra(code, sd_line_extra,
-                               (void *)(uintptr_t)SD_LINE_UNWANTED) < 0)
+    else if (!sd_compat_code_extra(code, sd_line_extra) &&
+             sd_compat_code_set_extra(code, sd_line_extra,
+                                      (void *)(uintptr_t)SD_LINE_UNWANTED) < 0)
         PyErr_Clear();
 }
 

@@ -59,7 +59,7 @@ enum { SD_LINE_UNWANTED = 1 };
 /* hot: what was chosen of this code object and is counted now, or NULL. */
 static inline struct sd_line_target *sd_line_chosen_of(const PyCodeObject *code)
 {
-    struct sd_line_target *c = sd_code_extra(code, sd_line_extra);
+    struct sd_line_target *c = sd_compat_code_extra(code, sd_line_extra);
 
     return (uintptr_t)c > SD_LINE_UNWANTED && sd_line_book_on(c->core.books) ? c : NULL;
 }
@@ -82,7 +82,7 @@ static inline bool sd_line_is_unseen(const PyCodeObject *code)
 
     if (__builtin_expect(sd_line_seeks == NULL, 1))
         return false;
-    c = sd_code_extra(code, sd_line_extra);
+    c = sd_compat_code_extra(code, sd_line_extra);
     return !c || ((uintptr_t)c > SD_LINE_UNWANTED && !c->is_seen);
 }
 /* Shows it; gives what was chosen of it then, or NULL. */
@@ -92,7 +92,7 @@ struct sd_line_target *sd_line_show(PyCodeObject *code, PyObject *globals);
  * it is none, or is not counted now. */
 static inline struct sd_line_target *sd_line_owner_of(const PyCodeObject *code)
 {
-    struct sd_line_target *c = sd_code_extra(code, sd_line_extra);
+    struct sd_line_target *c = sd_compat_code_extra(code, sd_line_extra);
 
     c = (uintptr_t)c > SD_LINE_UNWANTED ? c->owner : NULL;
     return c && sd_line_book_on(c->core.books) ? c : NULL;

@@ -115,7 +115,7 @@ static void judge(PyCodeObject *code, PyObject *globals)
 {
     PyObject *module =
         globals && PyDict_CheckExact(globals) ? sd_dict_get(globals, "__name__") : NULL;
-    PyObject *qualified = sd_code_qualname(code);
+    PyObject *qualified = sd_compat_code_qualname(code);
 
     judge_one(code, text_of(module), text_of(qualified ? qualified : code->co_name));
     if (!qualified && !(code->co_flags & CO_OPTIMIZED))

@@ -50,8 +50,8 @@ static void disarm(PyThreadState *ts);
  * that are told of meanwhile are passed by. */
 __attribute__((noinline)) static void adopt(PyFrameObject *f, uint64_t now)
 {
-    sd_live_frame *live = sd_profiled_live(f);
-    struct sd_line_target *c = sd_line_chosen_of(sd_live_code(live));
+    sd_eval_frame *live = sd_profiled_live(f);
+    struct sd_line_target *c = sd_line_chosen_of(sd_eval_code(live));
     struct sd_line_stack *s = c ? sd_line_stack() : NULL;
 
     if (!home.is_wanted)
@@ -95,21 +95,21 @@ static int trace(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
 static void arm(PyThreadState *ts)
 {
     foreign = ts->c_tracefunc;
-    sd_trace_put(ts, trace);
+    sd_eval_put_trace(ts, trace);
 }
 
-static void disarm(PyThreadState *ts) { sd_trace_put(ts, foreign); }
+static void disarm(PyThreadState *ts) { sd_eval_put_trace(ts, foreign); }
 
 enum { FRAMES_MAX = 1000 }; /* that are looked at: deeper ones are not adopted */
 
 /* Is one of these frames, from this one out, of chosen code, and has no hook around it?
  */
-static bool has_chosen(const sd_live_frame *f)
+static bool has_chosen(const sd_eval_frame *f)
 {
     const struct sd_line_stack *s = sd_line_stack_here;
 
-    for (int i = 0; f && i < FRAMES_MAX; i++, f = sd_live_caller(f))
-        if (sd_line_chosen_of(sd_live_code(f)) &&
+    for (int i = 0; f && i < FRAMES_MAX; i++, f = sd_eval_caller(f))
+        if (sd_line_chosen_of(sd_eval_code(f)) &&
             !(s && sd_line_stack_follows(s, (uintptr_t)f)))
             return true;
     return false;
@@ -118,22 +118,22 @@ static bool has_chosen(const sd_live_frame *f)
 static void on_return(PyFrameObject *f)
 {
     struct sd_line_stack *s = sd_line_stack_here;
-    sd_live_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_profiled_live(f);
 
-    if (s && sd_line_memory_has_limit() && !sd_line_owner_of(sd_live_code(live)))
+    if (s && sd_line_memory_has_limit() && !sd_line_owner_of(sd_eval_code(live)))
         sd_line_stack_ends(s, (uintptr_t)live, sd_line_now(s));
     if (s && sd_line_stack_follows(s, (uintptr_t)live))
         return;
     if (s && s->top->frame == (uintptr_t)live)
         sd_line_stack_leave(s, (uintptr_t)live, false, sd_line_now(s));
-    if (PyThreadState_Get()->c_tracefunc == trace && !has_chosen(sd_live_caller(live)))
+    if (PyThreadState_Get()->c_tracefunc == trace && !has_chosen(sd_eval_caller(live)))
         disarm(PyThreadState_Get());
 }
 
 /* --- The hook -----------------------------------------------------------------------
  */
 
-static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
+static PyObject *hand_on_lifted(PyThreadState *ts, sd_eval_frame *f, int raises)
 {
     PyObject *result;
 
@@ -155,7 +155,7 @@ static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
     return result;
 }
 
-static inline PyObject *hand_on(PyThreadState *ts, sd_live_frame *f, int raises)
+static inline PyObject *hand_on(PyThreadState *ts, sd_eval_frame *f, int raises)
 {
     (void)ts;
     if (__builtin_expect(sd_c_stack_is_short(), 0))
@@ -166,11 +166,11 @@ static inline PyObject *hand_on(PyThreadState *ts, sd_live_frame *f, int raises)
 }
 
 /* The line that a frame goes on with; 0: it starts. */
-static uint32_t line_of(struct sd_line_target *c, sd_live_frame *f)
+static uint32_t line_of(struct sd_line_target *c, sd_eval_frame *f)
 {
-    if (!sd_live_is_generators(f) || sd_live_begins(f))
+    if (!sd_eval_is_generators(f) || sd_eval_begins(f))
         return 0;
-    return sd_line_at(c, sd_live_offset(f));
+    return sd_line_at(c, sd_eval_offset(f));
 }
 
 /* Ours may be gone when the frame has ended: the program has set another inside, which
@@ -185,7 +185,7 @@ static void arm_again(PyThreadState *ts, bool was_armed)
         sd_tracing_changed(ts);
 }
 
-__attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_live_frame *f,
+__attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_eval_frame *f,
                                                   int raises, struct sd_line_target *c)
 {
     struct sd_line_stack *s = sd_line_stack();
@@ -198,7 +198,7 @@ __attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_live_fra
         arm(ts);
     sd_line_stack_enter(s, (uintptr_t)f, &c->core, line_of(c, f));
     result = hand_on(ts, f, raises);
-    is_suspended = result && sd_live_is_generators(f) && sd_live_is_suspended(f);
+    is_suspended = result && sd_eval_is_generators(f) && sd_eval_is_suspended(f);
     sd_line_stack_leave(s, (uintptr_t)f, is_suspended, sd_line_now(s));
     arm_again(ts, was_armed);
     return result;
@@ -206,7 +206,7 @@ __attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_live_fra
 
 /* A comprehension in the function on top: its lines are that function's, as they are
  * where the interpreter makes no frame of it.  Then that goes on with its own line. */
-static PyObject *follow_part(PyThreadState *ts, sd_live_frame *f, int raises,
+static PyObject *follow_part(PyThreadState *ts, sd_eval_frame *f, int raises,
                              struct sd_line_stack *s)
 {
     uintptr_t whole = s->top->frame;
@@ -229,14 +229,14 @@ static PyObject *follow_part(PyThreadState *ts, sd_live_frame *f, int raises,
 /* Called by a chosen frame, and not chosen: runs as if there were no trace function but
  * the program's. */
 __attribute__((noinline)) static PyObject *step_over(PyThreadState *ts,
-                                                     sd_live_frame *f, int raises)
+                                                     sd_eval_frame *f, int raises)
 {
     struct sd_line_stack *s = sd_line_stack_here;
-    struct sd_line_target *owner = sd_line_owner_of(sd_live_code(f));
+    struct sd_line_target *owner = sd_line_owner_of(sd_eval_code(f));
     PyObject *result;
 
     if (owner && s && s->top->code == &owner->core &&
-        s->top->frame == sd_live_below(ts))
+        s->top->frame == sd_eval_below(ts))
         return follow_part(ts, f, raises, s);
     disarm(ts);
     result = hand_on(ts, f, raises);
@@ -250,11 +250,11 @@ __attribute__((noinline)) static PyObject *step_over(PyThreadState *ts,
 static PyObject *hook(SD_EVAL_PARAMETERS)
 {
     SD_EVAL_THREAD(ts);
-    struct sd_line_target *c = sd_line_chosen_of(sd_live_code(f));
+    struct sd_line_target *c = sd_line_chosen_of(sd_eval_code(f));
 
-    if (sd_line_is_unseen(sd_live_code(f)))
-        c = sd_line_show(sd_live_code(f), f->f_globals);
-    if (__builtin_expect(c != NULL, 0) && !sd_live_makes_generator(f) && !ts->tracing)
+    if (sd_line_is_unseen(sd_eval_code(f)))
+        c = sd_line_show(sd_eval_code(f), f->f_globals);
+    if (__builtin_expect(c != NULL, 0) && !sd_eval_makes_generator(f) && !ts->tracing)
         return follow(ts, f, raises, c);
     if (__builtin_expect(ts->c_tracefunc == trace, 0) && !ts->tracing)
         return step_over(ts, f, raises);
@@ -266,11 +266,11 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
 
 static int follow_this_interpreter(void)
 {
-    PyInterpreterState *interp = sd_interpreter_now();
+    PyInterpreterState *interp = sd_eval_interpreter();
 
     if (home.interp == interp)
         return 0;
-    if (home.is_in && sd_interpreter_lives(home.interp))
+    if (home.is_in && sd_compat_interpreter_lives(home.interp))
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
                                   "counting lines");
     memset(&home, 0, sizeof home);
@@ -309,7 +309,7 @@ void sd_lines_adopt(void)
 {
     PyThreadState *ts = PyThreadState_Get();
 
-    if (ts->c_tracefunc != trace && !ts->tracing && has_chosen(sd_live_top(ts)))
+    if (ts->c_tracefunc != trace && !ts->tracing && has_chosen(sd_eval_top(ts)))
         arm(ts);
 }
 

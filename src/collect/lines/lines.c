@@ -137,16 +137,16 @@ static void after_fork_in_child(void)
 
 static int take_interpreter(void)
 {
-    PyInterpreterState *now = sd_interpreter();
+    PyInterpreterState *now = sd_compat_interpreter();
     int64_t id = PyInterpreterState_GetID(now);
 
     if (lines.interpreter == now && lines.interpreter_id == id)
         return 0;
     if (lines.interpreter && lines.interpreter != now &&
-        sd_interpreter_lives(lines.interpreter))
+        sd_compat_interpreter_lives(lines.interpreter))
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
                                   "counting lines");
-    sd_line_extra = sd_code_extra_index();
+    sd_line_extra = sd_compat_code_extra_index();
     if (sd_line_extra < 0)
         return sd_fail(SD_ELACKS, "other tools use all co_extra slots of code objects; "
                                   "run the program without one of them");
@@ -492,7 +492,7 @@ static int stop_those_at_rest(void *unused)
 
     (void)unused;
     lines.is_stopping = false;
-    if (lines.interpreter != sd_interpreter()) {
+    if (lines.interpreter != sd_compat_interpreter()) {
         lines.cannot_stop = true;
         return 0;
     }

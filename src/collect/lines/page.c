@@ -106,7 +106,7 @@ static bool define_page(struct sd_line_page *p)
     struct sd_cells *t = p->session->table;
     PyCodeObject *code = p->chosen->code;
     uint32_t name = define_text(t, code->co_name);
-    uint32_t label = define_text(t, sd_code_qualname(code));
+    uint32_t label = define_text(t, sd_compat_code_qualname(code));
     uint32_t file = define_file(p->session, code->co_filename);
 
     if (name)

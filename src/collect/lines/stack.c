@@ -134,10 +134,10 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
     sd_assert_slow(b->turn->is_on || end->is_suspended);
     if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
         cell->ticks += ticks;
-        sd_line_cell_children(cell, end->child);
+        sd_line_stack_cell_children(cell, end->child);
         cell->max_ticks = ticks > cell->max_ticks ? ticks : cell->max_ticks;
     } else {
-        sd_line_cell_end(cell, ticks, end->child);
+        sd_line_stack_cell_end(cell, ticks, end->child);
     }
     if (b->wants & SD_LINES_HAVE_CPU && end->cpu > e->cpu_start)
         cell->cpu_ns += end->cpu - e->cpu_start;
@@ -465,7 +465,7 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
         e = s->top;
     }
     if (e->code->is_plain && e->line && !e->goes_on && !is_suspended)
-        sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
+        sd_line_stack_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     else
         end_line(s, e, now, is_suspended ? IS_SUSPENDED : ENDS);
     sd_assert_slow(e == s->top && e > s->entries);

@@ -154,8 +154,8 @@ static inline uint64_t sd_line_ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-static inline void sd_line_cell_children(struct sd_line_cell *cell,
-                                         const struct sd_line_children *child)
+static inline void sd_line_stack_cell_children(struct sd_line_cell *cell,
+                                               const struct sd_line_children *child)
 {
     if (__builtin_expect(child->calls == 0, 1))
         return;
@@ -165,11 +165,11 @@ static inline void sd_line_cell_children(struct sd_line_cell *cell,
     cell->child_calls += child->calls;
 }
 
-static inline void sd_line_cell_end(struct sd_line_cell *cell, uint64_t ticks,
-                                    const struct sd_line_children *child)
+static inline void sd_line_stack_cell_end(struct sd_line_cell *cell, uint64_t ticks,
+                                          const struct sd_line_children *child)
 {
     cell->ticks += ticks;
-    sd_line_cell_children(cell, child);
+    sd_line_stack_cell_children(cell, child);
     if (ticks < cell->min_ticks || cell->min_ticks == 0)
         cell->min_ticks = ticks + (ticks == 0);
     if (ticks > cell->max_ticks)
@@ -209,7 +209,7 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
         sd_line_stack_line_slowly(s, e->frame, e->code, line, now);
         return;
     }
-    sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
+    sd_line_stack_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     next->hits++;
     s->n_hits++;
     e->cell = next;

@@ -47,7 +47,7 @@ static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
 
         if (s->n_own++ == 0)
             s->all = shape;
-        else if (sd_shape_stretch(&s->all, &shape, &both))
+        else if (sd_meta_shape_stretch(&s->all, &shape, &both))
             s->all = both;
     } else
         s->n_foreign++;
@@ -265,7 +265,7 @@ static int64_t elements_asked(const struct sd_operator *op, PyObject *const *val
 static int64_t elements_given(const struct sd_operator *op, PyObject *const *values,
                               const struct survey *s)
 {
-    int64_t numbers[MOST_SIZES], n_all = 1, n_own = sd_shape_elements(&s->all);
+    int64_t numbers[MOST_SIZES], n_all = 1, n_own = sd_meta_shape_elements(&s->all);
     bool is_repeated = sd_schema_is(&op->schema, "aten::repeat");
     uint32_t n = 0;
 
@@ -294,7 +294,7 @@ static int own_results(struct sd_run *r, PyObject *result)
         if (s.is_meta)
             return 0;
         r->computed_bytes +=
-            sd_dtype_bytes(r->torch.dtype_of[s.number], sd_shape_elements(&s));
+            sd_dtype_bytes(r->torch.dtype_of[s.number], sd_meta_shape_elements(&s));
         if (r->request.has_memory)
             sd_twins_forget(&r->twins);
         return sd_twins_own(&r->twins, result);
@@ -426,7 +426,7 @@ static PyObject *call_on_own(struct sd_run *r, const struct sd_operator *op,
     if (sd_schema_is(&op->schema, "aten::_to_copy") &&
         sd_torch_shape(&r->torch, values[0], &s) == 0 && sd_torch_is_whole(s.number) &&
         r->request.keeps_numbers && asks_for_whole(r, op, values, true) &&
-        keep_numbers(r, op, c, values, sd_shape_elements(&s)) < 0)
+        keep_numbers(r, op, c, values, sd_meta_shape_elements(&s)) < 0)
         return NULL;
     PyErr_Clear();
     return call_really(r, op, c);

@@ -52,7 +52,7 @@ struct sd_tensor_shape {
     int64_t dims[SD_MODEL_DIMS_MAX];
 };
 
-static inline struct sd_dims sd_shape_dims(const struct sd_tensor_shape *s)
+static inline struct sd_dims sd_torch_shape_dims(const struct sd_tensor_shape *s)
 {
     return (struct sd_dims){ s->dims, s->n };
 }

@@ -98,7 +98,7 @@ static bool is_readable(const struct sd_twins *t, PyObject *tensor)
         return false;
     }
     if (s.is_meta || s.is_nested || s.is_sparse ||
-        sd_shape_elements(&s) > SD_TWINS_READABLE || !sd_torch_is_whole(s.number))
+        sd_meta_shape_elements(&s) > SD_TWINS_READABLE || !sd_torch_is_whole(s.number))
         return false;
     told = PyObject_GetAttrString(tensor, "is_cpu");
     is_there = told == Py_True;

@@ -337,7 +337,7 @@ int sd_tool_join(struct sd_tool_user *who)
     int rc = 0;
 
     if (tool.interpreter && tool.interpreter != PyInterpreterState_Get()) {
-        if (sd_interpreter_lives(tool.interpreter))
+        if (sd_compat_interpreter_lives(tool.interpreter))
             return sd_fail(SD_ELACKS, "another interpreter in this process is already "
                                       "being traced");
         drop_users();

@@ -444,7 +444,7 @@ static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwar
     }
     if (refuses((struct sd_py_profile *)self, "read"))
         return NULL;
-    return sd_profile_getstats((struct sd_py_profile *)self, &look);
+    return sd_py_profile_getstats((struct sd_py_profile *)self, &look);
 }
 
 static PyObject *profile_snapshot(PyObject *self, PyObject *unused)
@@ -455,7 +455,7 @@ static PyObject *profile_snapshot(PyObject *self, PyObject *unused)
     (void)unused;
     if (refuses(p, "read"))
         return NULL;
-    stats = sd_profile_as_stats(p);
+    stats = sd_py_profile_as_stats(p);
     if (!stats)
         return NULL;
     Py_XSETREF(p->stats, stats);
@@ -537,7 +537,7 @@ static PyObject *profile_threads(PyObject *self, PyObject *unused)
     (void)unused;
     return refuses((struct sd_py_profile *)self, "read")
                ? NULL
-               : sd_profile_threads((struct sd_py_profile *)self);
+               : sd_py_profile_threads((struct sd_py_profile *)self);
 }
 
 static PyObject *profile_capture(PyObject *self, PyObject *command)
@@ -546,7 +546,7 @@ static PyObject *profile_capture(PyObject *self, PyObject *command)
 
     if (!text || refuses((struct sd_py_profile *)self, "read"))
         return NULL;
-    return sd_profile_as_capture((struct sd_py_profile *)self, text);
+    return sd_py_profile_as_capture((struct sd_py_profile *)self, text);
 }
 
 /* --- The type -------------------------------------------------------------------- */
@@ -734,7 +734,7 @@ static PyObject *get_untraced(PyObject *self, void *unused)
     const struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     (void)unused;
-    return PyFloat_FromDouble(p->session ? sd_profile_untraced(p) : 0);
+    return PyFloat_FromDouble(p->session ? sd_py_profile_untraced(p) : 0);
 }
 
 static PyObject *get_folded(PyObject *self, void *unused)
@@ -742,7 +742,7 @@ static PyObject *get_folded(PyObject *self, void *unused)
     const struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     (void)unused;
-    return PyLong_FromUnsignedLongLong(p->session ? sd_profile_folded(p) : 0);
+    return PyLong_FromUnsignedLongLong(p->session ? sd_py_profile_folded(p) : 0);
 }
 
 static PyObject *get_lost(PyObject *self, void *unused)
@@ -750,7 +750,7 @@ static PyObject *get_lost(PyObject *self, void *unused)
     const struct sd_py_profile *p = (struct sd_py_profile *)self;
 
     (void)unused;
-    return PyLong_FromUnsignedLongLong(p->session ? sd_profile_lost(p) : 0);
+    return PyLong_FromUnsignedLongLong(p->session ? sd_py_profile_lost(p) : 0);
 }
 
 static int profile_traverse(PyObject *self, visitproc visit, void *arg)

@@ -40,7 +40,7 @@ struct sd_py_profile {
 };
 
 /* Makes profiler_entry and profiler_subentry.  -1 with an exception. */
-int sd_profile_make_entries(struct sd_ext *ext);
+int sd_py_profile_make_entries(struct sd_ext *ext);
 /* Gives _lsprof.Profiler the private methods that CPython's has; -1 with an exception.
  */
 int sd_lsprof_add_callbacks(PyTypeObject *type);
@@ -55,17 +55,18 @@ struct sd_profile_look { /* how they are wanted */
 };
 
 /* A list of profiler_entry; NULL with an exception. */
-PyObject *sd_profile_getstats(struct sd_py_profile *p,
-                              const struct sd_profile_look *look);
+PyObject *sd_py_profile_getstats(struct sd_py_profile *p,
+                                 const struct sd_profile_look *look);
 /* pstats' dictionary. */
-PyObject *sd_profile_as_stats(struct sd_py_profile *p);
+PyObject *sd_py_profile_as_stats(struct sd_py_profile *p);
 /* Seconds in which calls were kept from it, of all its threads; calls that found no
  * place of their own. */
-double sd_profile_untraced(const struct sd_py_profile *p);
-uint64_t sd_profile_folded(const struct sd_py_profile *p);
-uint64_t sd_profile_lost(const struct sd_py_profile *p); /* that are counted nowhere */
+double sd_py_profile_untraced(const struct sd_py_profile *p);
+uint64_t sd_py_profile_folded(const struct sd_py_profile *p);
+uint64_t
+sd_py_profile_lost(const struct sd_py_profile *p); /* that are counted nowhere */
 /* A capture of it, as bytes. */
-PyObject *sd_profile_as_capture(struct sd_py_profile *p, const char *command);
+PyObject *sd_py_profile_as_capture(struct sd_py_profile *p, const char *command);
 /* [(ident, tid, seconds followed, CPU seconds)] */
-PyObject *sd_profile_threads(struct sd_py_profile *p);
+PyObject *sd_py_profile_threads(struct sd_py_profile *p);
 #endif

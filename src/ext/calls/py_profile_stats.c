@@ -411,7 +411,7 @@ static PyStructSequence_Field signature_fields[] = {
     { NULL, NULL },
 };
 
-int sd_profile_make_entries(struct sd_ext *ext)
+int sd_py_profile_make_entries(struct sd_ext *ext)
 {
     /* 3.8 does not survive a type without a docstring. */
     static PyStructSequence_Desc entry = { "_lsprof.profiler_entry",
@@ -550,8 +550,8 @@ static int make_signatures(struct sd_ext *ext, struct numbers *m)
     return 0;
 }
 
-PyObject *sd_profile_getstats(struct sd_py_profile *p,
-                              const struct sd_profile_look *look)
+PyObject *sd_py_profile_getstats(struct sd_py_profile *p,
+                                 const struct sd_profile_look *look)
 {
     struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
     PyObject *entries = NULL, **callees;
@@ -667,7 +667,7 @@ static int fill_stats(PyObject *stats, const struct numbers *m, PyObject **keys,
     return 0;
 }
 
-PyObject *sd_profile_as_stats(struct sd_py_profile *p)
+PyObject *sd_py_profile_as_stats(struct sd_py_profile *p)
 {
     static const struct sd_profile_look all = { .thread = -1 };
     PyObject *stats = PyDict_New(), **keys;
@@ -692,7 +692,7 @@ PyObject *sd_profile_as_stats(struct sd_py_profile *p)
 /* --- what is missing -------------------------------------------------------------- */
 
 /* In ticks, whatever clock the user's times are of. */
-double sd_profile_untraced(const struct sd_py_profile *p)
+double sd_py_profile_untraced(const struct sd_py_profile *p)
 {
     struct sd_ticks_pair first = sd_calls_first_pair(),
                          now = sd_ticks_pair(p->session->clock);
@@ -703,7 +703,7 @@ double sd_profile_untraced(const struct sd_py_profile *p)
     return (double)ticks * sd_ticks_ns(p->session->clock, &first, &now) * 1e-9;
 }
 
-uint64_t sd_profile_folded(const struct sd_py_profile *p)
+uint64_t sd_py_profile_folded(const struct sd_py_profile *p)
 {
     uint64_t n = 0;
 
@@ -712,7 +712,7 @@ uint64_t sd_profile_folded(const struct sd_py_profile *p)
     return n;
 }
 
-uint64_t sd_profile_lost(const struct sd_py_profile *p)
+uint64_t sd_py_profile_lost(const struct sd_py_profile *p)
 {
     uint64_t n = 0;
 
@@ -753,7 +753,7 @@ static int write_capture(struct sd_py_profile *p, const struct sd_whole_how *how
     return rc;
 }
 
-PyObject *sd_profile_as_capture(struct sd_py_profile *p, const char *command)
+PyObject *sd_py_profile_as_capture(struct sd_py_profile *p, const char *command)
 {
     struct sd_whole_how how = { .command = command };
     struct sd_cells **tables = sd_alloc((p->session->n_trees + 1) * sizeof *tables);
@@ -792,7 +792,7 @@ static double cpu_seconds(const struct sd_call_tree *t)
     return (double)sum * 1e-9;
 }
 
-PyObject *sd_profile_threads(struct sd_py_profile *p)
+PyObject *sd_py_profile_threads(struct sd_py_profile *p)
 {
     double seconds = seconds_of_tick(p);
     PyObject *list = PyList_New(0);

@@ -16,7 +16,7 @@ static PyObject *offer_call(PyObject *self, PyObject *args, PyObject *kwargs)
     (void)self;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:profile", names, &o))
         return NULL;
-    return sd_lines_profile(NULL, o);
+    return sd_decorate_profile(NULL, o);
 }
 
 /* What was chosen is counted wherever it runs: there is nothing to switch on. */

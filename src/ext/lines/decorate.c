@@ -173,7 +173,7 @@ static void choose(PyCodeObject *code)
 }
 
 /* profile(function): chosen for the capture, and the same as before. */
-PyObject *sd_lines_profile(PyObject *module, PyObject *o)
+PyObject *sd_decorate_profile(PyObject *module, PyObject *o)
 {
     PyObject *codes = sd_lines_captured() ? sd_decorate_codes_of(module, o) : NULL;
 
@@ -247,7 +247,7 @@ static void do_above(const struct sd_lines_alarm *p)
         sd_pending_exception_give_back(raised);
 }
 
-void sd_lines_watch_limit(void)
+void sd_decorate_watch_limit(void)
 {
     if (sd_lines_captured())
         sd_lines_above(do_above);

@@ -9,7 +9,7 @@
 PyObject *sd_decorate_codes_of(PyObject *module, PyObject *o);
 /* profile(object): chooses them for the capture, if that wants lines; gives the object
  * back. */
-PyObject *sd_lines_profile(PyObject *module, PyObject *o);
+PyObject *sd_decorate_profile(PyObject *module, PyObject *o);
 /* Does what --debug-above says where the capture wants lines. */
-void sd_lines_watch_limit(void);
+void sd_decorate_watch_limit(void);
 #endif

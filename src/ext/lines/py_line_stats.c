@@ -250,7 +250,7 @@ static PyObject *text_object(const struct sd_line_stats *s,
     return NULL;
 }
 
-PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
+PyObject *sd_py_line_stats_text(PyObject *module, PyObject *args)
 {
     PyObject *timings, *unit, *output_unit, *source, *text = NULL;
     int strips, details, summarizes, sorts;
@@ -277,7 +277,7 @@ PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
     return text;
 }
 
-PyObject *sd_line_stats_dumps(PyObject *module, PyObject *args)
+PyObject *sd_py_line_stats_dumps(PyObject *module, PyObject *args)
 {
     PyObject *timings, *unit, *bytes = NULL;
     struct sd_line_stats s;
@@ -295,7 +295,7 @@ PyObject *sd_line_stats_dumps(PyObject *module, PyObject *args)
     return bytes;
 }
 
-PyObject *sd_line_stats_loads(PyObject *module, PyObject *bytes)
+PyObject *sd_py_line_stats_loads(PyObject *module, PyObject *bytes)
 {
     struct sd_line_stats s;
     PyObject *pair;
@@ -333,7 +333,7 @@ static int take_pair(struct sd_line_stats *s, PyObject *pair)
     return PyArg_ParseTuple(pair, "OO", &timings, &unit) ? take(s, timings, unit) : -1;
 }
 
-PyObject *sd_line_stats_add_up(PyObject *module, PyObject *parts)
+PyObject *sd_py_line_stats_add_up(PyObject *module, PyObject *parts)
 {
     size_t n = PyList_Check(parts) ? (size_t)PyList_GET_SIZE(parts) : 0;
     struct sd_line_stats *all = sd_zalloc((n + 1) * sizeof *all);

@@ -22,7 +22,7 @@ struct lines {
 static void forget_other_threads(struct lines *l)
 {
     if (l->n_forks != sd_line_forks())
-        sd_enabled_threads_keep_only(&l->enabled, sd_thread_state_number());
+        sd_enabled_threads_keep_only(&l->enabled, sd_compat_thread_state_number());
     l->n_forks = sd_line_forks();
 }
 
@@ -131,13 +131,14 @@ static int switch_on(struct lines *l, struct sd_line_session *s)
     int rc = start(s);
 
     return rc < 0 ? rc
-                  : sd_enabled_threads_set(&l->enabled, sd_thread_state_number(), true);
+                  : sd_enabled_threads_set(&l->enabled, sd_compat_thread_state_number(),
+                                           true);
 }
 
 /* It rests: who switches it on by calls does so again soon. */
 static void switch_off(struct lines *l, struct sd_line_session *s)
 {
-    sd_enabled_threads_set(&l->enabled, sd_thread_state_number(), false);
+    sd_enabled_threads_set(&l->enabled, sd_compat_thread_state_number(), false);
     if (l->enabled.n_on == 0 && !l->is_captured)
         sd_line_session_rest(s);
 }
@@ -172,13 +173,14 @@ static PyObject *lines_enable_by_count(PyObject *self, PyObject *unused)
     (void)unused;
     if (!s)
         return NULL;
-    t = sd_enabled_threads_find(&l->enabled, sd_thread_state_number());
+    t = sd_enabled_threads_find(&l->enabled, sd_compat_thread_state_number());
     if (t && t->count > 0) {
         t->count++;
         Py_RETURN_NONE;
     }
     rc = switch_on(l, s);
-    t = rc == 0 ? sd_enabled_threads_find(&l->enabled, sd_thread_state_number()) : NULL;
+    t = rc == 0 ? sd_enabled_threads_find(&l->enabled, sd_compat_thread_state_number())
+                : NULL;
     if (t)
         t->count++; /* not 1: an audit hook may have counted, too */
     return done(rc);
@@ -194,7 +196,7 @@ static PyObject *lines_disable_by_count(PyObject *self, PyObject *unused)
     (void)unused;
     if (!s)
         return NULL;
-    t = sd_enabled_threads_find(&l->enabled, sd_thread_state_number());
+    t = sd_enabled_threads_find(&l->enabled, sd_compat_thread_state_number());
     if (t && t->count > 0 && --t->count == 0)
         switch_off(l, s);
     Py_RETURN_NONE;
@@ -203,7 +205,7 @@ static PyObject *lines_disable_by_count(PyObject *self, PyObject *unused)
 static PyObject *get_enable_count(PyObject *self, void *unused)
 {
     const struct sd_enabled_thread *t = sd_enabled_threads_find(
-        &((struct lines *)self)->enabled, sd_thread_state_number());
+        &((struct lines *)self)->enabled, sd_compat_thread_state_number());
 
     (void)unused;
     return PyLong_FromLong(t ? t->count : 0);
@@ -220,7 +222,7 @@ static int set_enable_count(PyObject *self, PyObject *value, void *unused)
     if (PyErr_Occurred())
         return -1;
     rc = sd_enabled_threads_set_count(&((struct lines *)self)->enabled,
-                                      sd_thread_state_number(), count);
+                                      sd_compat_thread_state_number(), count);
     if (rc < 0)
         sd_ext_raise(rc);
     return rc;
@@ -410,7 +412,7 @@ static void lines_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *sd_lines_of_capture(PyObject *module, PyObject *args)
+PyObject *sd_py_lines_of_capture(PyObject *module, PyObject *args)
 {
     PyTypeObject *lines = sd_ext_of_module(module)->lines, *type = lines;
     PyObject *self;
@@ -429,7 +431,7 @@ PyObject *sd_lines_of_capture(PyObject *module, PyObject *args)
     return self;
 }
 
-PyObject *sd_lines_want_memory(PyObject *module, PyObject *unused)
+PyObject *sd_py_lines_want_memory(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;

@@ -6,7 +6,7 @@
 #include "ext/ext.h"
 
 /* The Lines of the capture (collect/lines/collector.h), or None. */
-PyObject *sd_lines_of_capture(PyObject *module, PyObject *args);
+PyObject *sd_py_lines_of_capture(PyObject *module, PyObject *args);
 /* Does the run ask for the memory of lines? */
-PyObject *sd_lines_want_memory(PyObject *module, PyObject *unused);
+PyObject *sd_py_lines_want_memory(PyObject *module, PyObject *unused);
 #endif

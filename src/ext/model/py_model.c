@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "ext/model/py_model_objects.h"
 
-PyObject *sd_model_object_new(PyTypeObject *type)
+PyObject *sd_py_model_new(PyTypeObject *type)
 {
     PyObject *self = type->tp_alloc(type, 0);
-    int rc = self ? sd_model_init(sd_model_in(self)) : 0;
+    int rc = self ? sd_model_init(sd_py_model_in(self)) : 0;
 
     if (rc < 0) {
         Py_DECREF(self);
@@ -17,10 +17,10 @@ PyObject *sd_model_object_new(PyTypeObject *type)
     return self;
 }
 
-struct sd_model *sd_model_of(PyTypeObject *type, PyObject *o)
+struct sd_model *sd_py_model_of(PyTypeObject *type, PyObject *o)
 {
     if (PyObject_TypeCheck(o, type))
-        return sd_model_in(o);
+        return sd_py_model_in(o);
     PyErr_Format(PyExc_TypeError, "expected a Model, not %.100s", Py_TYPE(o)->tp_name);
     return NULL;
 }
@@ -33,43 +33,46 @@ static PyObject *tensor_object(const struct sd_model *m,
     PyObject *dict = PyDict_New();
 
     if (dict &&
-        (!sd_dict_take(dict, "name", sd_model_text_object(m, t->name)) ||
-         !sd_dict_take(dict, "layer", PyLong_FromUnsignedLong(t->layer)) ||
-         !sd_dict_take(dict, "shape", sd_dims_object(t->dims)) ||
-         !sd_dict_take(dict, "dtype",
-                       PyUnicode_FromString(sd_dtype_about(t->dtype)->name)) ||
-         !sd_dict_take(dict, "bytes", PyLong_FromLongLong(sd_tensor_bytes(t))) ||
-         !sd_dict_take(dict, "parameter",
-                       PyBool_FromLong(t->flags & SD_TENSOR_PARAMETER)) ||
-         !sd_dict_take(dict, "buffer", PyBool_FromLong(t->flags & SD_TENSOR_BUFFER)) ||
-         !sd_dict_take(dict, "trainable",
-                       PyBool_FromLong(t->flags & SD_TENSOR_TRAINABLE)) ||
-         !sd_dict_take(dict, "tied", PyBool_FromLong(t->flags & SD_TENSOR_TIED))))
+        (!sd_py_model_dict_take(dict, "name", sd_py_model_text(m, t->name)) ||
+         !sd_py_model_dict_take(dict, "layer", PyLong_FromUnsignedLong(t->layer)) ||
+         !sd_py_model_dict_take(dict, "shape", sd_py_model_dims(t->dims)) ||
+         !sd_py_model_dict_take(dict, "dtype",
+                                PyUnicode_FromString(sd_dtype_about(t->dtype)->name)) ||
+         !sd_py_model_dict_take(dict, "bytes",
+                                PyLong_FromLongLong(sd_tensor_bytes(t))) ||
+         !sd_py_model_dict_take(dict, "parameter",
+                                PyBool_FromLong(t->flags & SD_TENSOR_PARAMETER)) ||
+         !sd_py_model_dict_take(dict, "buffer",
+                                PyBool_FromLong(t->flags & SD_TENSOR_BUFFER)) ||
+         !sd_py_model_dict_take(dict, "trainable",
+                                PyBool_FromLong(t->flags & SD_TENSOR_TRAINABLE)) ||
+         !sd_py_model_dict_take(dict, "tied",
+                                PyBool_FromLong(t->flags & SD_TENSOR_TIED))))
         Py_CLEAR(dict);
     return dict;
 }
 
 static PyObject *model_tensors(PyObject *self, PyObject *unused)
 {
-    const struct sd_model *m = sd_model_in(self);
+    const struct sd_model *m = sd_py_model_in(self);
     PyObject *list = PyList_New(0);
 
     (void)unused;
     for (size_t i = 0; list && i < m->n_tensors; i++)
-        if (!sd_list_take(list, tensor_object(m, &m->tensors[i])))
+        if (!sd_py_model_list_take(list, tensor_object(m, &m->tensors[i])))
             Py_CLEAR(list);
     return list;
 }
 
 static PyObject *model_edges(PyObject *self, PyObject *unused)
 {
-    const struct sd_model *m = sd_model_in(self);
+    const struct sd_model *m = sd_py_model_in(self);
     PyObject *list = PyList_New(0);
 
     (void)unused;
     for (size_t i = 0; list && i < m->n_edges; i++)
-        if (!sd_list_take(list,
-                          Py_BuildValue("(II)", m->edges[i].from, m->edges[i].to)))
+        if (!sd_py_model_list_take(
+                list, Py_BuildValue("(II)", m->edges[i].from, m->edges[i].to)))
             Py_CLEAR(list);
     return list;
 }
@@ -80,7 +83,7 @@ static PyObject *model_bytes(PyObject *self, PyObject *unused)
     PyObject *bytes = NULL;
 
     (void)unused;
-    sd_model_write(sd_model_in(self), &buf);
+    sd_model_write(sd_py_model_in(self), &buf);
     if (buf.bad)
         PyErr_NoMemory();
     else
@@ -98,7 +101,7 @@ static PyObject *model_read(PyObject *type, PyObject *arg)
     if (PyObject_GetBuffer(arg, &bytes, PyBUF_SIMPLE) < 0)
         return NULL;
     self = ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0);
-    rc = self ? sd_model_read(sd_model_in(self), bytes.buf, (size_t)bytes.len) : 0;
+    rc = self ? sd_model_read(sd_py_model_in(self), bytes.buf, (size_t)bytes.len) : 0;
     PyBuffer_Release(&bytes);
     if (rc < 0) {
         Py_DECREF(self);
@@ -114,7 +117,7 @@ static PyObject *model_fact(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "ss:fact", &key, &value))
         return NULL;
-    rc = sd_model_fact(sd_model_in(self), key, value);
+    rc = sd_model_fact(sd_py_model_in(self), key, value);
     if (rc < 0)
         return sd_ext_raise(rc);
     Py_RETURN_NONE;
@@ -127,7 +130,7 @@ static PyObject *model_note(PyObject *self, PyObject *arg)
 
     if (!text)
         return NULL;
-    rc = sd_model_note(sd_model_in(self), "%s", text);
+    rc = sd_model_note(sd_py_model_in(self), "%s", text);
     if (rc < 0)
         return sd_ext_raise(rc);
     Py_RETURN_NONE;
@@ -136,20 +139,20 @@ static PyObject *model_note(PyObject *self, PyObject *arg)
 /* A key that is there more than once has a list. */
 static PyObject *get_facts(PyObject *self, void *unused)
 {
-    const struct sd_model *m = sd_model_in(self);
+    const struct sd_model *m = sd_py_model_in(self);
     PyObject *dict = PyDict_New();
 
     (void)unused;
     for (size_t i = 0; dict && i < m->n_facts; i++) {
         const char *key = sd_model_text(m, m->facts[i].key);
-        PyObject *value = sd_model_text_object(m, m->facts[i].value);
+        PyObject *value = sd_py_model_text(m, m->facts[i].value);
         PyObject *old = sd_dict_get(dict, key);
 
         if (old && PyList_Check(old)) {
-            if (!sd_list_take(old, value))
+            if (!sd_py_model_list_take(old, value))
                 Py_CLEAR(dict);
-        } else if (!sd_dict_take(dict, key,
-                                 old ? Py_BuildValue("[ON]", old, value) : value)) {
+        } else if (!sd_py_model_dict_take(
+                       dict, key, old ? Py_BuildValue("[ON]", old, value) : value)) {
             Py_CLEAR(dict);
         }
     }
@@ -158,12 +161,12 @@ static PyObject *get_facts(PyObject *self, void *unused)
 
 static PyObject *get_notes(PyObject *self, void *unused)
 {
-    const struct sd_model *m = sd_model_in(self);
+    const struct sd_model *m = sd_py_model_in(self);
     PyObject *list = PyList_New(0);
 
     (void)unused;
     for (size_t i = 0; list && i < m->n_notes; i++)
-        if (!sd_list_take(list, sd_model_text_object(m, m->notes[i])))
+        if (!sd_py_model_list_take(list, sd_py_model_text(m, m->notes[i])))
             Py_CLEAR(list);
     return list;
 }
@@ -174,14 +177,14 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     (void)args;
     (void)kwargs;
-    return sd_model_object_new(type);
+    return sd_py_model_new(type);
 }
 
 static void model_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
 
-    sd_model_release(sd_model_in(self));
+    sd_model_release(sd_py_model_in(self));
     type->tp_free(self);
     Py_DECREF(type);
 }

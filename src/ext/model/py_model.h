@@ -9,9 +9,9 @@
 struct sd_model;
 
 /* A Model without anything in it; a new reference, or NULL with an exception. */
-PyObject *sd_model_object_new(PyTypeObject *type);
+PyObject *sd_py_model_new(PyTypeObject *type);
 /* What it holds, borrowed; NULL with an exception when `o` is none. */
-struct sd_model *sd_model_of(PyTypeObject *type, PyObject *o);
+struct sd_model *sd_py_model_of(PyTypeObject *type, PyObject *o);
 
 /* {name: definition} of the ways of counting. */
 PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused);

@@ -19,7 +19,7 @@ static int costs_of(PyObject *self, PyObject *args, const char *format,
         return -1;
     rc = sd_model_mode_named(name, &mode);
     if (rc == 0)
-        rc = sd_model_costs(sd_model_in(self), mode, costs);
+        rc = sd_model_costs(sd_py_model_in(self), mode, costs);
     if (rc < 0)
         sd_ext_raise(rc);
     return rc < 0 ? -1 : 0;
@@ -29,8 +29,8 @@ static PyObject *row_object(const struct sd_model *m, const struct sd_model_row 
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && (!sd_model_layer_put(dict, m, row->layer) ||
-                 !sd_model_sum_put(dict, &row->sum)))
+    if (dict && (!sd_py_model_layer_put(dict, m, row->layer) ||
+                 !sd_py_model_sum_put(dict, &row->sum)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -40,7 +40,7 @@ static PyObject *rows_object(const struct sd_model_costs *c)
     PyObject *list = PyList_New(0);
 
     for (size_t i = 0; list && i < c->n_rows; i++)
-        if (!sd_list_take(list, row_object(c->model, &c->rows[i])))
+        if (!sd_py_model_list_take(list, row_object(c->model, &c->rows[i])))
             Py_CLEAR(list);
     return list;
 }
@@ -93,7 +93,7 @@ static int add_to_columns(PyObject *columns, PyObject *row)
 PyObject *sd_ext_model_columns(PyObject *self, PyObject *args)
 {
     PyObject *rows = sd_ext_model_rows(self, args);
-    PyObject *columns = rows ? empty_columns(sd_model_in(self)) : NULL;
+    PyObject *columns = rows ? empty_columns(sd_py_model_in(self)) : NULL;
 
     for (Py_ssize_t i = 0; columns && i < PyList_GET_SIZE(rows); i++)
         if (add_to_columns(columns, PyList_GET_ITEM(rows, i)) < 0)
@@ -109,7 +109,7 @@ PyObject *sd_ext_model_totals(PyObject *self, PyObject *args)
 
     if (costs_of(self, args, "|s:totals", &costs) < 0)
         return NULL;
-    total = sd_model_sum_object(&costs.total);
+    total = sd_py_model_sum(&costs.total);
     sd_model_costs_release(&costs);
     return total;
 }
@@ -144,11 +144,11 @@ static PyObject *named_object(const struct sd_model *m, const struct sd_model_gr
 {
     PyObject *dict = PyDict_New();
 
-    if (dict &&
-        (!sd_dict_take(dict, "name", sd_model_text_object(m, n->name)) ||
-         (is_operator &&
-          !sd_dict_take(dict, "known", PyUnicode_FromString(known_word(n->known)))) ||
-         !sd_model_sum_put(dict, &n->sum)))
+    if (dict && (!sd_py_model_dict_take(dict, "name", sd_py_model_text(m, n->name)) ||
+                 (is_operator &&
+                  !sd_py_model_dict_take(dict, "known",
+                                         PyUnicode_FromString(known_word(n->known)))) ||
+                 !sd_py_model_sum_put(dict, &n->sum)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -160,7 +160,7 @@ static PyObject *named_list(const struct sd_model_costs *c, bool is_operator)
     PyObject *list = PyList_New(0);
 
     for (size_t i = 0; list && i < n; i++)
-        if (!sd_list_take(list, named_object(c->model, &all[i], is_operator)))
+        if (!sd_py_model_list_take(list, named_object(c->model, &all[i], is_operator)))
             Py_CLEAR(list);
     return list;
 }
@@ -179,7 +179,7 @@ PyObject *sd_ext_model_types(PyObject *self, PyObject *args)
 
 PyObject *sd_ext_model_operators(PyObject *self, PyObject *args)
 {
-    const struct sd_model *m = sd_model_in(self);
+    const struct sd_model *m = sd_py_model_in(self);
     const char *name = "macs";
     unsigned int layer = SD_MODEL_ROOT;
     struct sd_model_costs costs;
@@ -205,9 +205,10 @@ static PyObject *layer_object(const struct sd_model_costs *c, uint32_t at)
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && (!sd_model_layer_put(dict, c->model, at) ||
-                 !sd_dict_take(dict, "own", sd_model_sum_object(&c->own[at])) ||
-                 !sd_dict_take(dict, "within", sd_model_sum_object(&c->within[at]))))
+    if (dict &&
+        (!sd_py_model_layer_put(dict, c->model, at) ||
+         !sd_py_model_dict_take(dict, "own", sd_py_model_sum(&c->own[at])) ||
+         !sd_py_model_dict_take(dict, "within", sd_py_model_sum(&c->within[at]))))
         Py_CLEAR(dict);
     return dict;
 }
@@ -221,7 +222,7 @@ PyObject *sd_ext_model_layers(PyObject *self, PyObject *args)
         return NULL;
     list = PyList_New(0);
     for (uint32_t i = 0; list && i < costs.model->n_layers; i++)
-        if (!sd_list_take(list, layer_object(&costs, i)))
+        if (!sd_py_model_list_take(list, layer_object(&costs, i)))
             Py_CLEAR(list);
     sd_model_costs_release(&costs);
     return list;
@@ -273,7 +274,7 @@ PyObject *sd_ext_model_fit(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     rc = sd_optimizer_named(word, &optimizer);
     if (rc == 0)
-        rc = sd_model_costs(sd_model_in(self), SD_COUNT_MACS, &costs);
+        rc = sd_model_costs(sd_py_model_in(self), SD_COUNT_MACS, &costs);
     if (rc < 0)
         return sd_ext_raise(rc);
     sd_model_fit(&costs, optimizer, batch, available, &fit);
@@ -297,8 +298,8 @@ static PyObject *unsupported_of(const struct sd_model_costs *c)
         const struct sd_model_group *o = &c->operators[i];
 
         if (o->sum.n_unknown > 0 &&
-            !sd_dict_take(dict, sd_model_text(c->model, o->name),
-                          PyLong_FromUnsignedLongLong(o->sum.n_unknown)))
+            !sd_py_model_dict_take(dict, sd_model_text(c->model, o->name),
+                                   PyLong_FromUnsignedLongLong(o->sum.n_unknown)))
             Py_CLEAR(dict);
     }
     return dict;
@@ -308,7 +309,7 @@ PyObject *sd_ext_model_unsupported(PyObject *self, void *unused)
 {
     struct sd_model_costs costs;
     PyObject *dict;
-    int rc = sd_model_costs(sd_model_in(self), SD_COUNT_MACS, &costs);
+    int rc = sd_model_costs(sd_py_model_in(self), SD_COUNT_MACS, &costs);
 
     (void)unused;
     if (rc < 0)
@@ -322,7 +323,7 @@ PyObject *sd_ext_model_coverage(PyObject *self, void *unused)
 {
     struct sd_model_costs costs;
     double coverage;
-    int rc = sd_model_costs(sd_model_in(self), SD_COUNT_MACS, &costs);
+    int rc = sd_model_costs(sd_py_model_in(self), SD_COUNT_MACS, &costs);
 
     (void)unused;
     if (rc < 0)
@@ -343,8 +344,9 @@ PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused)
     for (int i = 0; dict && i < SD_COUNT_MODES; i++) {
         enum sd_model_mode mode = (enum sd_model_mode)i;
 
-        if (!sd_dict_take(dict, sd_model_mode_name(mode),
-                          PyUnicode_FromString(sd_model_mode_definition(mode))))
+        if (!sd_py_model_dict_take(
+                dict, sd_model_mode_name(mode),
+                PyUnicode_FromString(sd_model_mode_definition(mode))))
             Py_CLEAR(dict);
     }
     return dict;

@@ -8,14 +8,14 @@
 
 /* --- Small things */
 
-PyObject *sd_model_text_object(const struct sd_model *m, uint32_t id)
+PyObject *sd_py_model_text(const struct sd_model *m, uint32_t id)
 {
     const char *text = sd_model_text(m, id);
 
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
-PyObject *sd_dims_object(struct sd_dims d)
+PyObject *sd_py_model_dims(struct sd_dims d)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)d.n);
 
@@ -24,12 +24,12 @@ PyObject *sd_dims_object(struct sd_dims d)
     return tuple;
 }
 
-PyObject *sd_operands_object(const struct sd_operand *all, size_t n)
+PyObject *sd_py_model_operands(const struct sd_operand *all, size_t n)
 {
     PyObject *list = PyList_New((Py_ssize_t)n);
 
     for (size_t i = 0; list && i < n; i++) {
-        PyObject *one = Py_BuildValue("(Ns)", sd_dims_object(all[i].dims),
+        PyObject *one = Py_BuildValue("(Ns)", sd_py_model_dims(all[i].dims),
                                       sd_dtype_about(all[i].dtype)->name);
 
         if (!one)
@@ -40,7 +40,7 @@ PyObject *sd_operands_object(const struct sd_operand *all, size_t n)
     return list;
 }
 
-bool sd_dict_take(PyObject *dict, const char *key, PyObject *value)
+bool sd_py_model_dict_take(PyObject *dict, const char *key, PyObject *value)
 {
     bool is_put = value && PyDict_SetItemString(dict, key, value) == 0;
 
@@ -48,7 +48,7 @@ bool sd_dict_take(PyObject *dict, const char *key, PyObject *value)
     return is_put;
 }
 
-bool sd_list_take(PyObject *list, PyObject *one)
+bool sd_py_model_list_take(PyObject *list, PyObject *one)
 {
     bool is_put = list && one && PyList_Append(list, one) == 0;
 
@@ -95,41 +95,44 @@ static PyObject *field_object(const struct sd_model_sum *s, size_t i)
     return NULL;
 }
 
-bool sd_model_sum_put(PyObject *dict, const struct sd_model_sum *s)
+bool sd_py_model_sum_put(PyObject *dict, const struct sd_model_sum *s)
 {
     for (size_t i = 0; i < N_FIELDS; i++)
-        if (!sd_dict_take(dict, fields[i].name, field_object(s, i)))
+        if (!sd_py_model_dict_take(dict, fields[i].name, field_object(s, i)))
             return false;
     return true;
 }
 
-PyObject *sd_model_sum_object(const struct sd_model_sum *s)
+PyObject *sd_py_model_sum(const struct sd_model_sum *s)
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && !sd_model_sum_put(dict, s))
+    if (dict && !sd_py_model_sum_put(dict, s))
         Py_CLEAR(dict);
     return dict;
 }
 
 /* --- Layers */
 
-bool sd_model_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at)
+bool sd_py_model_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at)
 {
     const struct sd_model_layer *l = &m->layers[at];
     const struct sd_layer_call *c = l->calls;
 
-    return sd_dict_take(dict, "layer", PyLong_FromUnsignedLong(at)) &&
-           sd_dict_take(dict, "name", sd_model_text_object(m, l->name)) &&
-           sd_dict_take(dict, "type", sd_model_text_object(m, l->type)) &&
-           sd_dict_take(dict, "parent", PyLong_FromUnsignedLong(l->parent)) &&
-           sd_dict_take(dict, "order", PyLong_FromUnsignedLong(l->order)) &&
-           sd_dict_take(dict, "leaf", PyBool_FromLong(l->flags & SD_LAYER_LEAF)) &&
-           sd_dict_take(dict, "training",
-                        PyBool_FromLong(l->flags & SD_LAYER_TRAINING)) &&
-           sd_dict_take(dict, "called", PyBool_FromLong(l->n_calls > 0)) &&
-           sd_dict_take(dict, "inputs",
-                        sd_operands_object(c ? c->in : NULL, c ? c->n_in : 0)) &&
-           sd_dict_take(dict, "outputs",
-                        sd_operands_object(c ? c->out : NULL, c ? c->n_out : 0));
+    return sd_py_model_dict_take(dict, "layer", PyLong_FromUnsignedLong(at)) &&
+           sd_py_model_dict_take(dict, "name", sd_py_model_text(m, l->name)) &&
+           sd_py_model_dict_take(dict, "type", sd_py_model_text(m, l->type)) &&
+           sd_py_model_dict_take(dict, "parent", PyLong_FromUnsignedLong(l->parent)) &&
+           sd_py_model_dict_take(dict, "order", PyLong_FromUnsignedLong(l->order)) &&
+           sd_py_model_dict_take(dict, "leaf",
+                                 PyBool_FromLong(l->flags & SD_LAYER_LEAF)) &&
+           sd_py_model_dict_take(dict, "training",
+                                 PyBool_FromLong(l->flags & SD_LAYER_TRAINING)) &&
+           sd_py_model_dict_take(dict, "called", PyBool_FromLong(l->n_calls > 0)) &&
+           sd_py_model_dict_take(
+               dict, "inputs",
+               sd_py_model_operands(c ? c->in : NULL, c ? c->n_in : 0)) &&
+           sd_py_model_dict_take(
+               dict, "outputs",
+               sd_py_model_operands(c ? c->out : NULL, c ? c->n_out : 0));
 }

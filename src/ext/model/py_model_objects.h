@@ -17,25 +17,25 @@ struct sd_py_model {
 };
 
 /* What a Model holds; `self` is one. */
-static inline struct sd_model *sd_model_in(PyObject *self)
+static inline struct sd_model *sd_py_model_in(PyObject *self)
 {
     return &((struct sd_py_model *)self)->model;
 }
 
-PyObject *sd_model_text_object(const struct sd_model *m, uint32_t id);
-PyObject *sd_dims_object(struct sd_dims d);
+PyObject *sd_py_model_text(const struct sd_model *m, uint32_t id);
+PyObject *sd_py_model_dims(struct sd_dims d);
 /* [(shape, dtype), ...] */
-PyObject *sd_operands_object(const struct sd_operand *all, size_t n);
-PyObject *sd_model_sum_object(const struct sd_model_sum *s);
+PyObject *sd_py_model_operands(const struct sd_operand *all, size_t n);
+PyObject *sd_py_model_sum(const struct sd_model_sum *s);
 
 /* Put more keys into a dict; false with an exception. */
-bool sd_model_sum_put(PyObject *dict, const struct sd_model_sum *s);
-bool sd_model_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at);
+bool sd_py_model_sum_put(PyObject *dict, const struct sd_model_sum *s);
+bool sd_py_model_layer_put(PyObject *dict, const struct sd_model *m, uint32_t at);
 
 /* Put one thing into a dict or list and take the reference to it; false, with an
  * exception, also when there is none. */
-bool sd_dict_take(PyObject *dict, const char *key, PyObject *value);
-bool sd_list_take(PyObject *list, PyObject *one);
+bool sd_py_model_dict_take(PyObject *dict, const char *key, PyObject *value);
+bool sd_py_model_list_take(PyObject *list, PyObject *one);
 
 /* --- py_model_costs.c: methods and attributes of a Model that are about costs */
 

@@ -199,7 +199,7 @@ static bool is_counted(const char *name) { return sd_op_known(name) == SD_OP_COU
 static int begin(struct model_run *r, PyObject *module, struct sd_run_request *request,
                  unsigned passes)
 {
-    struct sd_model *m = sd_model_of(Py_TYPE(r->model), r->model);
+    struct sd_model *m = sd_py_model_of(Py_TYPE(r->model), r->model);
     int rc;
 
     request->rules = r->rules;
@@ -235,14 +235,14 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
                                              &stamped, &blank, &numbers))
         return NULL;
     if (r->is_running || (rules != Py_None && !PyDict_Check(rules)) ||
-        (into != Py_None && !sd_model_of(ext->model, into))) {
+        (into != Py_None && !sd_py_model_of(ext->model, into))) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError,
                             "a run begins once, and its rules are a dict");
         return NULL;
     }
     Py_XSETREF(r->model,
-               into != Py_None ? Py_NewRef(into) : sd_model_object_new(ext->model));
+               into != Py_None ? Py_NewRef(into) : sd_py_model_new(ext->model));
     if (!r->model)
         return NULL;
     Py_XSETREF(r->rules, rules != Py_None ? Py_NewRef(rules) : NULL);

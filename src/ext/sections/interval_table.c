@@ -20,7 +20,7 @@ static PyObject *row_tuple(struct sd_py_profiler *p, uint32_t at)
     tuple = PyTuple_New(n);
     if (!tuple)
         return NULL;
-    PyTuple_SET_ITEM(tuple, 0, sd_section_path_object(&s->entries[row->entry]));
+    PyTuple_SET_ITEM(tuple, 0, sd_py_section_path_object(&s->entries[row->entry]));
     n = 1;
     for (int c = 0; c < SD_N_COLUMNS; c++) {
         if (sd_column_is_shown(s, (enum sd_interval_column)c))
@@ -89,7 +89,8 @@ static PyObject *row_names(struct sd_py_profiler *p, uint32_t n)
     PyObject *list = PyList_New(n);
 
     for (uint32_t i = 0; list && i < n; i++) {
-        PyObject *name = sd_section_path_object(&s->entries[sd_store_row(s, i)->entry]);
+        PyObject *name =
+            sd_py_section_path_object(&s->entries[sd_store_row(s, i)->entry]);
 
         if (!name)
             Py_CLEAR(list);

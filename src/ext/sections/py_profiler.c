@@ -128,7 +128,7 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     if (!p)
         return NULL;
     p->ext = ext;
-    p->call = sd_section_call;
+    p->call = sd_py_section_call;
     set_defaults(p);
     p->unit_given = PyUnicode_FromString("B");
     p->kind_given = Py_NewRef(ext->words[SD_WORD_WALL]);
@@ -165,7 +165,7 @@ static int take_profiles(struct sd_py_profiler *p, PyObject *profiles)
             rc = -1;
             break;
         }
-        bytes = sd_section_name_bytes(name, &n_bytes, &owned);
+        bytes = sd_py_section_name_bytes(name, &n_bytes, &owned);
         rc = bytes ? sd_interval_into_row(p->ext, interval, p, bytes, (size_t)n_bytes)
                    : -1;
         Py_XDECREF(owned);
@@ -266,7 +266,7 @@ static uint32_t find(struct sd_py_profiler *p, PyObject *key)
 
     if (!PyUnicode_Check(key))
         return entry;
-    path = sd_section_name_bytes(key, &n, &owned);
+    path = sd_py_section_name_bytes(key, &n, &owned);
     if (path)
         entry = sd_store_find(&p->store, path, (size_t)n);
     Py_XDECREF(owned);
@@ -306,7 +306,7 @@ static PyObject *names_list(struct sd_py_profiler *p)
 
         if (!p->store.entries[i].count)
             continue;
-        name = sd_section_path_object(&p->store.entries[i]);
+        name = sd_py_section_path_object(&p->store.entries[i]);
         if (!name || PyList_Append(names, name) < 0)
             Py_CLEAR(names);
         Py_XDECREF(name);
@@ -438,7 +438,7 @@ static PyObject *profiler_disable(PyObject *self, PyObject *unused)
 static PyObject *profiler_measure(PyObject *self, PyObject *const *args, Py_ssize_t n,
                                   PyObject *kwnames)
 {
-    return sd_section_call(self, args, (size_t)n, kwnames);
+    return sd_py_section_call(self, args, (size_t)n, kwnames);
 }
 
 static PyObject *profiler_each(PyObject *self, PyObject *args, PyObject *kwargs)

@@ -30,8 +30,8 @@ bool sd_parse_kind(PyObject *o, uint8_t *kind);
 
 /* UTF-8 of a str, lone surrogates included, borrowed from `o` or from *owned, which
  * the caller releases.  NULL with an exception set. */
-const char *sd_section_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned);
-PyObject *sd_section_path_object(const struct sd_entry *e);
+const char *sd_py_section_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned);
+PyObject *sd_py_section_path_object(const struct sd_entry *e);
 
 /* interval_pickle.c */
 PyObject *sd_profiler_reduce(PyObject *self, PyObject *unused);

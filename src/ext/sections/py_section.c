@@ -9,7 +9,7 @@
 
 /* --- Names */
 
-const char *sd_section_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned)
+const char *sd_py_section_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned)
 {
     const char *s;
 
@@ -29,7 +29,7 @@ const char *sd_section_name_bytes(PyObject *o, Py_ssize_t *n, PyObject **owned)
     return PyBytes_AS_STRING(*owned);
 }
 
-PyObject *sd_section_path_object(const struct sd_entry *e)
+PyObject *sd_py_section_path_object(const struct sd_entry *e)
 {
     return PyUnicode_DecodeUTF8(e->path, e->n, "surrogatepass");
 }
@@ -62,7 +62,7 @@ static bool find_step(struct sd_py_section *s)
 {
     PyObject *owned;
     Py_ssize_t n;
-    const char *name = sd_section_name_bytes(s->name, &n, &owned);
+    const char *name = sd_py_section_name_bytes(s->name, &n, &owned);
 
     s->step = NULL;
     if (name && n <= INT32_MAX)
@@ -464,8 +464,8 @@ static int sort_arguments(PyObject *const *args, Py_ssize_t n, PyObject *kwnames
 }
 
 /* hot: a section for the price of one object from the free list. */
-PyObject *sd_section_call(PyObject *profiler, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames)
+PyObject *sd_py_section_call(PyObject *profiler, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames)
 {
     struct sd_py_profiler *p = (struct sd_py_profiler *)profiler;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);

@@ -33,8 +33,8 @@ static inline bool sd_py_section_is_around(const struct sd_py_section *s)
 }
 
 /* profiler(name, memory_unit=None, time_kind=None) */
-PyObject *sd_section_call(PyObject *profiler, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames);
+PyObject *sd_py_section_call(PyObject *profiler, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames);
 /* Not open yet.  `name` is a str.  NULL with an exception set. */
 struct sd_py_section *sd_py_section_new(struct sd_py_profiler *p, PyObject *name);
 void sd_py_section_free(PyObject *free); /* one that waits on the free list */

@@ -54,7 +54,8 @@ static bool range_of(struct sd_run *r, PyObject *indices, int64_t *low, int64_t 
         !sd_twins_is_own(&r->twins, indices) ||
         sd_torch_shape(&r->torch, indices, &s) < 0 || !sd_torch_is_whole(s.number) ||
         s.number == SD_TORCH_BOOL || s.number == SD_TORCH_UINT8 || s.is_nested ||
-        sd_shape_elements(&s) == 0 || sd_shape_elements(&s) > SD_TWINS_READABLE)
+        sd_meta_shape_elements(&s) == 0 ||
+        sd_meta_shape_elements(&s) > SD_TWINS_READABLE)
         return false;
     both = PyObject_CallMethod(indices, "aminmax", NULL);
     is_known = both && PyTuple_Check(both) && PyTuple_GET_SIZE(both) == 2 &&

@@ -52,25 +52,26 @@ bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta_tensor *in,
 /* --- Shapes */
 
 /* The axes of both, stretched along those of 1.  False: they do not fit. */
-static inline bool sd_shape_stretch(const struct sd_tensor_shape *a,
-                                    const struct sd_tensor_shape *b,
-                                    struct sd_tensor_shape *out)
+static inline bool sd_meta_shape_stretch(const struct sd_tensor_shape *a,
+                                         const struct sd_tensor_shape *b,
+                                         struct sd_tensor_shape *out)
 {
-    return sd_dims_broadcast(sd_shape_dims(a), sd_shape_dims(b), out->dims, &out->n);
+    return sd_dims_broadcast(sd_torch_shape_dims(a), sd_torch_shape_dims(b), out->dims,
+                             &out->n);
 }
-static inline bool sd_shape_stretches_to(const struct sd_tensor_shape *s,
-                                         const struct sd_tensor_shape *whole)
+static inline bool sd_meta_shape_stretches_to(const struct sd_tensor_shape *s,
+                                              const struct sd_tensor_shape *whole)
 {
-    return sd_dims_broadcasts_to(sd_shape_dims(s), sd_shape_dims(whole));
+    return sd_dims_broadcasts_to(sd_torch_shape_dims(s), sd_torch_shape_dims(whole));
 }
-static inline bool sd_shape_is_same(const struct sd_tensor_shape *a,
-                                    const struct sd_tensor_shape *b)
+static inline bool sd_meta_shape_is_same(const struct sd_tensor_shape *a,
+                                         const struct sd_tensor_shape *b)
 {
-    return sd_dims_is_same(sd_shape_dims(a), sd_shape_dims(b));
+    return sd_dims_is_same(sd_torch_shape_dims(a), sd_torch_shape_dims(b));
 }
-static inline int64_t sd_shape_elements(const struct sd_tensor_shape *s)
+static inline int64_t sd_meta_shape_elements(const struct sd_tensor_shape *s)
 {
-    return sd_dims_elements(sd_shape_dims(s));
+    return sd_dims_elements(sd_torch_shape_dims(s));
 }
 /* Which of n axes this number names, from the front or, negative, from behind; false:
  * it is none of them, or no whole number. */

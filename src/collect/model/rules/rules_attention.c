@@ -122,8 +122,8 @@ bool sd_attention_is_fused(const struct sd_torch *t, PyObject *query, PyObject *
     struct sd_meta_tensor q, k, v, m;
 
     if (!look_at(t, query, &q) || !look_at(t, key, &k) || !look_at(t, value, &v) ||
-        !fit(&q, &k, &v) || sd_shape_elements(&q.s) == 0 ||
-        sd_shape_elements(&k.s) == 0)
+        !fit(&q, &k, &v) || sd_meta_shape_elements(&q.s) == 0 ||
+        sd_meta_shape_elements(&k.s) == 0)
         return false;
     if (!has_last_axis_whole(&q) || !has_last_axis_whole(&k) ||
         !has_last_axis_whole(&v))

@@ -101,13 +101,13 @@ static PyObject *stretched_as(const struct sd_rule_call *c,
 {
     struct sd_tensor_shape out;
 
-    if (!sd_shape_stretch(&a->s, &b->s, &out))
+    if (!sd_meta_shape_stretch(&a->s, &b->s, &out))
         return NULL;
     if (a->is_contiguous && b->is_contiguous)
         return sd_meta_new(c, &out, number);
-    if (sd_shape_is_same(&out, &a->s) && has_an_order(&a->s))
+    if (sd_meta_shape_is_same(&out, &a->s) && has_an_order(&a->s))
         return sd_meta_like_as(c, a, number);
-    if (sd_shape_is_same(&out, &b->s) && !has_an_order(&a->s))
+    if (sd_meta_shape_is_same(&out, &b->s) && !has_an_order(&a->s))
         return sd_meta_like_as(c, b, number);
     return NULL;
 }
@@ -242,8 +242,8 @@ PyObject *sd_rule_chosen(const struct sd_rule_call *c)
     if (!sd_meta_at(c, 0, &which) || which.s.number != SD_TORCH_BOOL ||
         !sd_meta_at(c, 1, &a) || !sd_meta_at(c, 2, &b) || a.s.number != b.s.number ||
         !which.is_contiguous || !a.is_contiguous || !b.is_contiguous ||
-        !sd_shape_stretch(&a.s, &b.s, &both) ||
-        !sd_shape_stretch(&which.s, &both, &out))
+        !sd_meta_shape_stretch(&a.s, &b.s, &both) ||
+        !sd_meta_shape_stretch(&which.s, &both, &out))
         return NULL;
     return sd_meta_new(c, &out, a.s.number);
 }
@@ -256,7 +256,7 @@ PyObject *sd_rule_masked(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &mask) ||
         mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_rule_value(c, 2)) ||
-        !sd_shape_stretch(&t.s, &mask.s, &out))
+        !sd_meta_shape_stretch(&t.s, &mask.s, &out))
         return NULL;
     return sd_meta_new(c, &out, t.s.number);
 }
@@ -279,7 +279,7 @@ PyObject *sd_rule_noisy(const struct sd_rule_call *c)
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &noise) ||
         !sd_meta_is_float(&t) || t.s.number == SD_TORCH_FLOAT16 ||
-        !sd_shape_is_same(&t.s, &noise.s))
+        !sd_meta_shape_is_same(&t.s, &noise.s))
         return NULL;
     return sd_meta_new(c, &t.s, t.s.number);
 }
@@ -302,7 +302,7 @@ PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
     if (keeps_dtype(&a, sd_rule_value(c, 1)) && has_factor(c, &a))
         return Py_NewRef(c->values[0]);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number || !has_factor(c, &a) ||
-        !sd_shape_stretches_to(&b.s, &a.s))
+        !sd_meta_shape_stretches_to(&b.s, &a.s))
         return NULL;
     return Py_NewRef(c->values[0]);
 }

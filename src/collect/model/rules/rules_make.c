@@ -156,7 +156,8 @@ PyObject *sd_rule_stacked(const struct sd_rule_call *c)
         return NULL;
     for (Py_ssize_t i = 1; i < PyList_GET_SIZE(list); i++)
         if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) || !next.is_contiguous ||
-            next.s.number != first.s.number || !sd_shape_is_same(&first.s, &next.s))
+            next.s.number != first.s.number ||
+            !sd_meta_shape_is_same(&first.s, &next.s))
             return NULL;
     memmove(first.s.dims + axis + 1, first.s.dims + axis,
             (first.s.n - axis) * sizeof *first.s.dims);

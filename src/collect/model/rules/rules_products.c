@@ -24,8 +24,8 @@ static bool multiplied(const struct sd_rule_call *c, unsigned at, unsigned n,
         (n == 3 && a.s.dims[0] != b.s.dims[0]))
         return false;
     out->number = a.s.number;
-    return sd_dims_matmul(sd_shape_dims(&a.s), sd_shape_dims(&b.s), 0, out->dims,
-                          &out->n, &inner);
+    return sd_dims_matmul(sd_torch_shape_dims(&a.s), sd_torch_shape_dims(&b.s), 0,
+                          out->dims, &out->n, &inner);
 }
 
 static PyObject *product(const struct sd_rule_call *c, unsigned n)
@@ -45,7 +45,7 @@ static bool fits_sum(const struct sd_rule_call *c, const struct sd_tensor_shape 
     struct sd_meta_tensor added;
 
     return sd_meta_at(c, 0, &added) && added.s.number == out->number &&
-           sd_shape_stretches_to(&added.s, out);
+           sd_meta_shape_stretches_to(&added.s, out);
 }
 
 static PyObject *sum(const struct sd_rule_call *c, unsigned n)
@@ -219,7 +219,7 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
         return NULL;
     out = in.s;
     if (!windows_of(c, &in, &weight, &w) ||
-        !sd_conv_channels(sd_shape_dims(&weight.s), w.groups, w.is_transposed,
+        !sd_conv_channels(sd_torch_shape_dims(&weight.s), w.groups, w.is_transposed,
                           in.s.dims[1], &out.dims[1]) ||
         !bias_fits(c, out.dims[1], in.s.number))
         return NULL;
@@ -244,7 +244,7 @@ const char *sd_doubt_convolution(const struct sd_rule_call *c)
         return "its input has not as many axes as its weight";
     if (!windows_of(c, &in, &weight, &w))
         return "it has no such stride, padding, dilation or groups";
-    if (!sd_conv_channels(sd_shape_dims(&weight.s), w.groups, w.is_transposed,
+    if (!sd_conv_channels(sd_torch_shape_dims(&weight.s), w.groups, w.is_transposed,
                           in.s.dims[1], &channels))
         return "its input has not the channels that its weight is for";
     if (in.s.number != weight.s.number || !bias_fits(c, channels, in.s.number))

@@ -16,7 +16,8 @@ enum reduction { EACH, MEAN, SUM };
 static bool stretches_to(const struct sd_meta_tensor *t,
                          const struct sd_meta_tensor *whole)
 {
-    return t->s.number == whole->s.number && sd_shape_stretches_to(&t->s, &whole->s);
+    return t->s.number == whole->s.number &&
+           sd_meta_shape_stretches_to(&t->s, &whole->s);
 }
 
 static PyObject *loss(const struct sd_rule_call *c, unsigned reduction_at)
@@ -31,7 +32,7 @@ static PyObject *loss(const struct sd_rule_call *c, unsigned reduction_at)
          !sd_rule_number(c, reduction_at, &reduction)) ||
         (reduction != MEAN && reduction != SUM))
         return NULL;
-    return sd_meta_new_in(c, &one, in.s.number, sd_shape_elements(&in.s));
+    return sd_meta_new_in(c, &one, in.s.number, sd_meta_shape_elements(&in.s));
 }
 
 /* input, target, reduction, ... */
@@ -73,7 +74,7 @@ static bool fit_weights(const struct sd_rule_call *c, const struct bags *b)
         return true;
     return b->mode == BAG_SUM && sd_meta_at(c, 6, &each) && each.is_contiguous &&
            each.s.number == b->weight.s.number &&
-           sd_shape_is_same(&each.s, &b->indices.s);
+           sd_meta_shape_is_same(&each.s, &b->indices.s);
 }
 
 /* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
@@ -175,7 +176,7 @@ static PyObject *in_room_of(const struct sd_rule_call *c,
                             const struct sd_meta_tensor *in,
                             const struct sd_tensor_shape *s)
 {
-    int64_t before = sd_shape_elements(&in->s), now = sd_shape_elements(s);
+    int64_t before = sd_meta_shape_elements(&in->s), now = sd_meta_shape_elements(s);
 
     return sd_meta_new_in(c, s, in->s.number, before > now ? before : now);
 }
@@ -189,7 +190,7 @@ PyObject *sd_rule_folded(const struct sd_rule_call *c)
     int64_t size[2], area;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
-        in.s.n < 2 || in.s.n > 3 || sd_shape_elements(&in.s) == 0 ||
+        in.s.n < 2 || in.s.n > 3 || sd_meta_shape_elements(&in.s) == 0 ||
         !sd_rule_numbers(c, 1, AXES, size) || !columns_at(c, 2, w) ||
         in.s.dims[in.s.n - 1] != windows(w, size))
         return NULL;
@@ -213,7 +214,7 @@ PyObject *sd_rule_unfolded(const struct sd_rule_call *c)
     int64_t n;
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
-        in.s.n < 3 || in.s.n > 4 || sd_shape_elements(&in.s) == 0 ||
+        in.s.n < 3 || in.s.n > 4 || sd_meta_shape_elements(&in.s) == 0 ||
         !columns_at(c, 1, w))
         return NULL;
     n = windows(w, in.s.dims + in.s.n - AXES);
