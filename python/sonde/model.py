@@ -654,7 +654,7 @@ class Picture:
         path = os.fspath(path)
         kind = os.path.splitext(path)[1].lstrip(".").lower()
         if kind not in ("svg", "png", "jpeg", "jpg", "pdf"):
-            raise ValueError("a picture is .svg, .png, .jpeg or .pdf, not {0!r}".format(path))
+            raise ValueError("a picture is written to .svg, .png, .jpeg or .pdf, not to {0!r}".format(path))
         picture = self._drawn(kind)
         with open(path, "wb") as f:
             f.write(picture)

@@ -111,7 +111,7 @@ static int fail_absent(const struct sd_profile *p, const char *metric)
         if (has_any)
             sd_buf_printf(&known, "%s%s", known.n ? ", " : "", p->metrics[i].name);
     }
-    rc = known.n ? sd_fail(SD_EUSAGE, "there are no readings of '%s'; there are %s",
+    rc = known.n ? sd_fail(SD_EUSAGE, "the capture has no readings of '%s'; it has %s",
                            metric, sd_buf_string(&known))
                  : sd_fail(SD_EABSENT, "the capture has no readings over time to plot; "
                                        "record them with the collector rss");

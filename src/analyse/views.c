@@ -178,10 +178,11 @@ static int no_view(enum sd_view_subject s, const char *name, size_t n)
 
     put_names(&tables, s, true);
     put_names(&drawings, s, false);
-    rc = sd_fail(SD_EUSAGE,
-                 "there is no table \"%.*s\"%s; there are %s, and with --json also %s",
-                 (int)n, name, s == SD_OF_MODEL ? " of a model" : "",
-                 sd_buf_string(&tables), sd_buf_string(&drawings));
+    rc = sd_fail(
+        SD_EUSAGE,
+        "there is no table \"%.*s\"%s; the tables are %s, and with --json also %s",
+        (int)n, name, s == SD_OF_MODEL ? " of a model" : "", sd_buf_string(&tables),
+        sd_buf_string(&drawings));
     sd_buf_release(&tables);
     sd_buf_release(&drawings);
     return rc;

@@ -69,11 +69,11 @@ TEST(views_that_are_not_there_are_refused_with_a_list)
     struct sd_view_request r = { .views = "functions,nothing" };
 
     CHECK(sd_view_names_check(SD_OF_PROFILE, &r) == SD_EUSAGE);
-    CHECK(strstr(sd_fail_text(), "no table \"nothing\"; there are functions, calls"));
+    CHECK(strstr(sd_fail_text(), "no table \"nothing\"; the tables are functions, calls"));
     CHECK(strstr(sd_fail_text(), ", and with --json also flame, "));
     r.views = "";
     CHECK(sd_view_names_check(SD_OF_MODEL, &r) == SD_EUSAGE);
-    CHECK(strstr(sd_fail_text(), "\"\" of a model; there are layers"));
+    CHECK(strstr(sd_fail_text(), "\"\" of a model; the tables are layers"));
     r.views = "threads,flame";
     CHECK(sd_view_names_check(SD_OF_PROFILE, &r) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "flame is a picture"));

@@ -293,9 +293,9 @@ static int read_all(int fd, size_t limit, struct sd_buf *b)
             return 0;
         b->n += (size_t)done;
         if (b->n > limit)
-            return sd_fail(SD_EFULL,
-                           "the file is larger than %zu bytes, which is the limit",
-                           limit);
+            return sd_fail(
+                SD_EFULL,
+                "the file is larger than %zu bytes, the most that can be read", limit);
     }
 }
 

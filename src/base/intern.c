@@ -68,7 +68,9 @@ int sd_intern(struct sd_intern *t, const void *p, size_t n, uint32_t *id)
     int rc;
 
     if (n > UINT32_MAX || t->n >= UINT32_MAX)
-        return sd_fail(SD_EFULL, "more text than 32-bit numbers can count");
+        return sd_fail(
+            SD_EFULL,
+            "all names together are longer than 4 GiB, the most that can be kept");
     known = search(t, p, n, &key);
     if (known == UINT32_MAX) {
         rc = add(t, key, p, n);

@@ -82,7 +82,7 @@ static int make_bell(struct sd_capture *c, uint64_t real_ns)
     int fd, rc = 0, why;
 
     if (snprintf(path, sizeof path, "%s/capture", c->live_dir) >= (int)sizeof path)
-        return sd_fail_errno(ENAMETOOLONG, "cannot make %s", c->live_dir);
+        return sd_fail_errno(ENAMETOOLONG, "cannot create %s", c->live_dir);
     rc = sd_file_create(path, SD_CREATE_NEW, &fd);
     if (rc < 0)
         return rc;
@@ -101,7 +101,7 @@ static int make_bell(struct sd_capture *c, uint64_t real_ns)
             why = errno;
     }
     close(fd);
-    return why ? sd_fail_errno(why, "cannot make %s", path) : 0;
+    return why ? sd_fail_errno(why, "cannot create %s", path) : 0;
 }
 
 static int make_file(struct sd_capture *c, char *take_path, uint64_t real_ns)
@@ -182,7 +182,7 @@ static int make_both(struct sd_capture *c, char *take_path, const char *path)
     else
         sd_free(take_path);
     if (rc == 0 && mkdir(c->live_dir, 0700) < 0)
-        rc = sd_fail_errno(errno, "cannot make %s", c->live_dir);
+        rc = sd_fail_errno(errno, "cannot create %s", c->live_dir);
     if (rc == 0)
         rc = make_bell(c, real_ns);
     if (rc == 0)

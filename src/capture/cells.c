@@ -122,11 +122,14 @@ static int back_by_file(struct sd_cells *t, struct sd_writer *w)
 
     t->pool = sd_writer_pool(w);
     if (!t->pool)
-        return sd_fail(SD_EGONE, "this process is no longer part of the capture");
+        return sd_fail(
+            SD_EGONE,
+            "this process has left the capture, which takes nothing more from it");
     why = sd_pool_make_file(t->pool, SD_LIVE_CELLS, &t->file, &t->head);
     if (why) {
         atomic_store(&t->pool->why_no_room, why);
-        return sd_fail_errno(why, "cannot make a table in %s", t->pool->dir);
+        return sd_fail_errno(why, "cannot create a file for counters in %s",
+                             t->pool->dir);
     }
     t->is_mapped = !t->pool->is_written;
     return 0;
@@ -249,7 +252,7 @@ int sd_cells_refused(struct sd_cells *t)
     if (!t->is_mapped)
         return sd_no_memory();
     return sd_fail_errno(atomic_load(&t->pool->why_no_room),
-                         "there is no room for a table in %s", t->pool->dir);
+                         "there is no room for counters in %s", t->pool->dir);
 }
 
 /* What finds no room is tried again at every event, so it counts once for each time

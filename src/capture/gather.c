@@ -267,7 +267,7 @@ static int add_chunks_file(struct sd_reader *r, struct sd_live_in *in)
         return sd_gather_chunks(r, in);
     if (errno == ENOENT)
         return 0;
-    return sd_fail_errno(errno, "the chunks of process %u in %s cannot be read",
+    return sd_fail_errno(errno, "the events of process %u in %s cannot be read",
                          in->name.pid, r->dir);
 }
 

@@ -455,7 +455,7 @@ int sd_seal_start(struct sd_capture *c)
     why = pthread_create(&c->thread, NULL, seal_until_stopped, c);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
     if (why)
-        return sd_fail_errno(why, "cannot start a thread");
+        return sd_fail_errno(why, "cannot start the thread that writes the capture");
     c->has_thread = true;
     return 0;
 }

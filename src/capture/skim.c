@@ -59,7 +59,9 @@ static int read_preamble(struct sd_source *source, struct sd_preamble *preamble)
     memcpy(preamble, p, sizeof *preamble);
     return sd_preamble_is_sound(preamble)
                ? 0
-               : sd_fail(SD_EFORMAT, "its head is damaged, or it is not a capture");
+               : sd_fail(
+                     SD_EFORMAT,
+                     "its first 64 bytes are damaged, or it is not a capture of Sonde");
 }
 
 /* Chunks of a large file are nearly of one size, so heads further on are where the size

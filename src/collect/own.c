@@ -113,7 +113,9 @@ int sd_own_start(const char *path)
     if (sd_session_has_capture() || other == me ||
         !atomic_compare_exchange_strong(&own.starting_pid, &other, me))
         return sd_fail(SD_EEXISTS,
-                       "cannot start %s: this process is already being recorded", path);
+                       "cannot start %s: this process is already being recorded; stop "
+                       "that recording first",
+                       path);
     rc = start_expanded(path);
     atomic_store(&own.starting_pid, 0);
     return rc;

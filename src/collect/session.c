@@ -112,7 +112,9 @@ static int join_locked(const char *live_dir)
     int rc;
 
     if (atomic_load(&session.writer) || atomic_load(&session.inherited))
-        return sd_fail(SD_EEXISTS, "this process is already being recorded");
+        return sd_fail(
+            SD_EEXISTS,
+            "this process is already being recorded; stop that recording first");
     rc = sd_writer_join(live_dir, &w);
     if (rc < 0)
         return rc;

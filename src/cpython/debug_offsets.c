@@ -226,7 +226,8 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
     size_t i;
 
     if (!sd_debug_offsets_version(p, n, &version))
-        return sd_fail(SD_EFORMAT, "its runtime does not begin with debug offsets");
+        return sd_fail(SD_EFORMAT, "its Python does not describe its own layout (debug "
+                                   "offsets), as CPython 3.13 and later do");
     sd_cursor_take(&c, N_COOKIE + 8);
     for (i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (!is_order_of(&orders[i], version))
@@ -247,6 +248,7 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
                        "this version of sonde cannot read CPython %s; it reads %s",
                        text, sd_layout_supported());
     return sd_fail(SD_EFORMAT,
-                   "the debug offsets of this CPython %s do not match its version",
+                   "this CPython %s describes another layout (debug offsets) than its "
+                   "version has; it may be a modified build",
                    text);
 }

@@ -18,8 +18,8 @@ struct reading {
 
 static int is_wrong(const char *what)
 {
-    return sd_fail(SD_EFORMAT, "the pickle holds no %s, as files of line_profiler do",
-                   what);
+    return sd_fail(SD_EFORMAT,
+                   "this is not a file of line_profiler: its pickle holds no %s", what);
 }
 
 /* Counts that were computed may be reals. */
@@ -66,8 +66,8 @@ static int read_line(struct reading *r, size_t function,
         !as_real(items[2], &e.time))
         return is_wrong("lines with hits and time");
     if (r->lines_left-- == 0)
-        return sd_fail(SD_EFORMAT, "the pickle names the same lines over and over, "
-                                   "which no profiler writes");
+        return sd_fail(SD_EFORMAT, "the file names the same lines over and over, which "
+                                   "no profiler writes; it was made to take up memory");
     return sd_line_stats_add_line(r->into, function, e);
 }
 

@@ -263,8 +263,8 @@ static int count_name(struct sd_marshal *r, size_t n)
 {
     if (n > r->names_left)
         return sd_fail(SD_EFORMAT,
-                       "the pstats data repeat very long names of functions too often; "
-                       "no profiler writes such a file");
+                       "the pstats data repeat very long names of functions too often, "
+                       "which no profiler does; they were made to take up memory");
     r->names_left -= n;
     return 0;
 }

@@ -197,8 +197,9 @@ static int read_callers(struct reading *r, uint8_t type, struct pair of)
         if (rc < 0 || is_end)
             break;
         if (r->n_callers-- == 0)
-            return sd_fail(SD_EFORMAT, "the pstats data name the same callers over and "
-                                       "over, which no profiler writes");
+            return sd_fail(SD_EFORMAT,
+                           "the pstats data name the same callers over and over, which "
+                           "no profiler writes; they were made to take up memory");
         rc = read_edge(r, of);
     }
     return rc;

@@ -100,7 +100,7 @@ int sonde_start(const char *path)
     int rc;
 
     if (!path || !*path)
-        return sd_fail(SD_EUSAGE, "a capture needs a path");
+        return sd_fail(SD_EUSAGE, "sonde_start needs the path of the capture to write");
     rc = sd_own_start(path);
     if (rc == 0)
         begin();

@@ -189,11 +189,11 @@ static void remark_unfit(const struct loading *l)
     char text[SD_TEXT_MAX];
 
     if (n > l->n_unfit)
-        sd_remark(
-            l->how->remarks,
-            "all captures together: %s more definitions did not fit into memory; their "
-            "events are under \"[too many names]\" or left out",
-            sd_text_count(text, (int64_t)(n - l->n_unfit)));
+        sd_remark(l->how->remarks,
+                  "all captures together: %s more names (of functions, threads or "
+                  "sections) did not fit into memory; their events are under \"[too "
+                  "many names]\" or left out",
+                  sd_text_count(text, (int64_t)(n - l->n_unfit)));
 }
 
 /* A section or thread of one of several captures need not be in the others; what is in

@@ -84,8 +84,7 @@ int sd_picture_write_plot(const struct sd_profile *p, const struct sd_view_reque
     if (!sd_picture_of(path, &kind))
         return sd_fail(
             SD_EUSAGE,
-            "a plot is a picture: write it to .svg, .png, .jpeg or .pdf, not "
-            "%s",
+            "a plot is a picture: write it to .svg, .png, .jpeg or .pdf, not to %s",
             path);
     return draw(p, r, "plot", kind, size, out);
 }
@@ -97,7 +96,8 @@ int sd_picture_write_growth(const struct sd_profile *p, const struct sd_view_req
     enum sd_picture kind = SD_PICTURE_SVG;
 
     if (strcmp(path, "-") != 0 && !sd_picture_of(path, &kind))
-        return sd_fail(SD_EUSAGE, "a picture is .svg, .png, .jpeg or .pdf, not %s",
+        return sd_fail(SD_EUSAGE,
+                       "a picture is written to .svg, .png, .jpeg or .pdf, not to %s",
                        path);
     return draw(p, r, "growth", kind, size, out);
 }

@@ -88,7 +88,8 @@ static int add_keys(struct sd_view *v, const char *typed, struct key keys[KEYS_M
         if (!word)
             return sd_no_memory();
         if (*n == KEYS_MAX)
-            return sd_fail(SD_EUSAGE, "more than %d words to sort by", KEYS_MAX);
+            return sd_fail(SD_EUSAGE, "-s takes at most %d columns to sort by",
+                           KEYS_MAX);
         meant = sd_pstats_word_of(strtol(word, &end, 10));
         if (*word && *end == '\0' && meant)
             keys[(*n)++] = (struct key){ meant, false };

@@ -134,7 +134,7 @@ static int start_thread(struct sd_memory_watch *w)
     err = pthread_create(&w->thread, NULL, run, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
-        return sd_fail_errno(err, "cannot start a thread that reads memory");
+        return sd_fail_errno(err, "cannot start the thread that reads memory");
     w->is_running = true;
     return 0;
 }

@@ -44,7 +44,9 @@ static int add_function(struct sd_call_stats *s, uint64_t key, uint32_t file,
 
     sd_assert(file < s->strings.n && name < s->strings.n);
     if (s->n_functions >= UINT32_MAX)
-        return sd_fail(SD_EFULL, "more functions than 32-bit numbers can count");
+        return sd_fail(
+            SD_EFULL,
+            "there are more than 4 billion functions, the most that can be counted");
     grown = sd_grow_array(s->functions, &s->functions_cap, s->n_functions + 1,
                           sizeof *grown);
     if (!grown)
@@ -107,7 +109,8 @@ static int add_numbers(struct sd_call_numbers *into, const struct sd_call_number
 {
     if (__builtin_add_overflow(into->calls, n->calls, &into->calls) ||
         __builtin_add_overflow(into->primitive, n->primitive, &into->primitive))
-        return sd_fail(SD_EFULL, "more calls than 64-bit numbers can count");
+        return sd_fail(SD_EFULL,
+                       "the calls add up to more than 64-bit numbers can count");
     into->own += n->own;
     into->total += n->total;
     into->whole &= n->whole;
@@ -186,7 +189,9 @@ static int add_edge(struct sd_call_stats *s, sd_function_id id,
     sd_assert(edge->next == SD_NO_EDGE && edge->caller.at < s->n_functions);
     sd_assert((callee->last_caller == SD_NO_EDGE) == (callee->n_callers == 0));
     if (s->n_edges >= SD_NO_EDGE)
-        return sd_fail(SD_EFULL, "more callers than 32-bit numbers can count");
+        return sd_fail(
+            SD_EFULL,
+            "there are more than 4 billion callers, the most that can be counted");
     grown = sd_grow_array(s->edges, &s->edges_cap, s->n_edges + 1, sizeof *grown);
     if (!grown)
         return sd_no_memory();

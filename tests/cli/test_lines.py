@@ -170,7 +170,7 @@ def test_what_never_ran_is_shown_unless_it_is_unwanted(folder):
 
 def test_names_that_meet_nothing_are_told(folder):
     status, out, err = lines(folder, TWO, "--only", "inner,program.py:outer,nosuch.py,program,__main__:outer,program.inner")
-    equal((status, err), (0, "sonde: --only nosuch.py: no function that it names ran\n"), "status and stderr")
+    equal((status, err), (0, "sonde: --only nosuch.py: none of the functions that it names ran\n"), "status and stderr")
 
 
 def test_only_finds_what_another_profiler_has_chosen_before(folder):
@@ -285,7 +285,7 @@ def test_what_else_was_recorded_is_not_forgotten(folder):
     assert re.search(r"^reading +1 ", out.partition("is subtracted")[2], re.M), out
     status, _, err = sonde("convert", "x.sonde", "x.csv", cwd=folder)
     equal(status, 0, err)
-    contains(err, "the counted lines are not in it, only what else was recorded; write them with: sonde report x.sonde --lines --csv")
+    contains(err, "the output does not hold the counted lines, only what else was recorded; write the lines with: sonde report x.sonde --lines --csv")
 
 
 def test_the_summary_tells_what_is_known(folder):

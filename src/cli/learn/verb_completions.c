@@ -230,8 +230,9 @@ static int run(const struct sd_command *c)
     struct sd_out out;
 
     if (c->n_words != 1)
-        return sd_say_failure(
-            sd_fail(SD_EUSAGE, "for which shell? sonde completions bash|zsh|fish"));
+        return sd_say_failure(sd_fail(
+            SD_EUSAGE,
+            "completions needs the name of a shell: sonde completions bash|zsh|fish"));
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
         if (strcmp(c->words[0], shells[i].name) != 0)
             continue;

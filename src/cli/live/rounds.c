@@ -157,7 +157,7 @@ int sd_rounds_start(struct sd_rounds *r, pid_t pid,
     r->tally.folds_imports = folds_imports;
     err = start_thread(r);
     if (err)
-        return sd_fail_errno(err, "cannot start a thread");
+        return sd_fail_errno(err, "cannot start the thread that takes samples");
     pthread_mutex_lock(&r->lock);
     while (!r->has_opened)
         pthread_cond_wait(&r->wake, &r->lock);

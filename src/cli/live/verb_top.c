@@ -96,9 +96,10 @@ static int check_words(const struct sd_command *c)
     const struct sd_option_value *v = c->values;
 
     if (!v[OPT_RATE].number)
-        return sd_fail(SD_EUSAGE, "--rate cannot be 0");
+        return sd_fail(SD_EUSAGE, "--rate must be at least 1 a second");
     if (!v[OPT_DELAY].number)
-        return sd_fail(SD_EUSAGE, "--delay cannot be 0");
+        return sd_fail(SD_EUSAGE,
+                       "--delay must be longer than 0; for example: --delay 1s");
     if (!v[OPT_PID].text == !c->n_words)
         return sd_fail(SD_EUSAGE,
                        "top needs one thing to watch: sonde top --pid 1234, sonde top "

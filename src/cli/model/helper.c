@@ -107,7 +107,7 @@ static int wait_for(const struct helper *h, int *how, int *asked)
         *asked = number;
         until_ns = sd_clock_ns() + GRACE_NS;
     }
-    return ended < 0 ? sd_fail_errno(errno, "cannot wait for it") : 0;
+    return ended < 0 ? sd_fail_errno(errno, "its end cannot be waited for") : 0;
 }
 
 int sd_helper_run(const char *path, char *const *argv, char *const *envp, int *status)
@@ -120,7 +120,7 @@ int sd_helper_run(const char *path, char *const *argv, char *const *envp, int *s
     h.pid = fork();
     if (h.pid == 0)
         become(&h, us, path, argv, envp);
-    rc = h.pid < 0 ? sd_fail_errno(errno, "cannot start it")
+    rc = h.pid < 0 ? sd_fail_errno(errno, "it cannot be started")
                    : wait_for(&h, &how, &asked);
     if (asked)
         sd_die_of(asked);

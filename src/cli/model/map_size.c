@@ -50,11 +50,11 @@ static int too_large(const struct sd_model_costs *c, enum sd_model_metric metric
         return rc;
     if (rc > 0)
         return sd_fail(SD_EUSAGE,
-                       "a graph of %s boxes is too large to read; use --depth %u", n,
+                       "a graph of %s boxes is too large to look at; use --depth %u", n,
                        at - 1);
     return sd_fail(SD_EUSAGE,
-                   "a graph of %s boxes is too large to read, and this model has too "
-                   "many layers side by side for any --depth; its tables show them",
+                   "a graph of %s boxes is too large to look at, and this model has "
+                   "too many layers side by side for any --depth; its tables show them",
                    n);
 }
 

@@ -295,7 +295,9 @@ static int prepare(struct starting *s, const struct sd_model_target *asked)
         &s->arena, s->python.environment ? s->python.environment : environ, s->package);
     s->fd = memfd_create("sonde-model", 0);
     if (s->fd < 0)
-        return sd_fail_errno(errno, "cannot create a file in memory (memfd_create)");
+        return sd_fail_errno(
+            errno,
+            "cannot create a file in memory (memfd_create) for the counted model");
     return make_words(s, asked) && s->environment ? 0 : sd_no_memory();
 }
 

@@ -91,7 +91,8 @@ static int open_with(const char *command, const char *file)
     if (pid < 0)
         return sd_fail_errno(errno, "cannot start %s", command);
     return has_failed(pid)
-               ? sd_fail(SD_ELACKS, "%s did not open the page; it is %s", command, file)
+               ? sd_fail(SD_ELACKS, "%s did not open the page; open it yourself: %s",
+                         command, file)
                : 0;
 }
 
@@ -101,8 +102,8 @@ int sd_browser_open(const char *page)
     const char *command = browser(&a);
     int rc = command ? open_with(command, page)
                      : sd_fail(SD_ELACKS,
-                               "no browser was found (BROWSER, xdg-open); the page is "
-                               "%s",
+                               "no browser was found (BROWSER, xdg-open); open the "
+                               "page yourself: %s",
                                page);
 
     sd_arena_release(&a);

@@ -151,8 +151,8 @@ static void say_what_is_missing(const struct sd_command *c,
     if (leaves_idle_out(o, w->style))
         sd_idle_samples_say(c, p, NULL);
     if ((o->folds_paths || o->needs & SD_HOLDS_EVENTS) && lacks_lines(o, p))
-        sd_say("the counted lines are not in it, only what else was recorded; write "
-               "them with: sonde report %s --lines --csv",
+        sd_say("the output does not hold the counted lines, only what else was "
+               "recorded; write the lines with: sonde report %s --lines --csv",
                w->choice.from);
 }
 

@@ -109,7 +109,9 @@ static int check(const struct sd_command *c, const struct sd_output_choice *choi
         return sd_fail(SD_EUSAGE,
                        "convert needs two files: sonde convert train.sonde train.csv");
     if (strcmp(choice->to, "-") == 0 && !choice->word)
-        return sd_fail(SD_EUSAGE, "which format? sonde convert %s - --format csv",
+        return sd_fail(SD_EUSAGE,
+                       "convert needs a format when it writes to stdout: sonde convert "
+                       "%s - --format csv",
                        choice->from);
     rc = sd_export_check_spares(choice->to, c->words, 1);
     if (rc == 0 && !choice->word && choice->input == &sd_input_capture &&

@@ -73,7 +73,8 @@ int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to)
     sd_free(sums);
     if (to->bad)
         return sd_no_memory();
-    return to->n > before ? 0
-                          : sd_fail(SD_EABSENT, "no Python function was %s in it",
-                                    sd_evidence_verbs(verbs));
+    return to->n > before
+               ? 0
+               : sd_fail(SD_EABSENT, "the capture has no Python function that was %s",
+                         sd_evidence_verbs(verbs));
 }

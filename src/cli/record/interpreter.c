@@ -84,7 +84,8 @@ static int find_named(struct sd_arena *a, const char *named, const char *by,
         return sd_fail(SD_EABSENT, "%s is a folder; name the interpreter in it: %s %s",
                        named, by, inside);
     if (!*path)
-        return sd_fail(SD_EABSENT, "no interpreter to run at %s (%s)", named, by);
+        return sd_fail(SD_EABSENT, "there is no interpreter at %s, which %s names",
+                       named, by);
     return 0;
 }
 
@@ -136,7 +137,8 @@ static int find(struct sd_arena *a, const char *named, const char **path)
         if (*path)
             return 0;
     }
-    return sd_fail(SD_EABSENT, "no python3 on PATH; name one with --python");
+    return sd_fail(SD_EABSENT,
+                   "there is no python3 on PATH; name an interpreter with --python");
 }
 
 /* "NAME=VALUE", each ended by a 0, as a list. */
@@ -244,7 +246,10 @@ int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *pack
     int rc;
 
     if (!package && named && *named)
-        return sd_fail(SD_ELACKS, "SONDE_PACKAGE names no package of Sonde: %s", named);
+        return sd_fail(SD_ELACKS,
+                       "%s, which SONDE_PACKAGE names, holds no Python package of "
+                       "Sonde; set SONDE_PACKAGE to the directory that does",
+                       named);
     if (!package)
         return sd_fail(SD_ELACKS, "Sonde's Python package is not beside the program; "
                                   "set SONDE_PACKAGE to the directory that holds it");

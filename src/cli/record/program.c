@@ -89,7 +89,9 @@ static int read_command(struct sd_arena *a, int n_words, char **words,
                         struct sd_program *out)
 {
     if (n_words == 0)
-        return sd_fail(SD_EUSAGE, "no command after --");
+        return sd_fail(
+            SD_EUSAGE,
+            "there is no command after --; for example: sonde run -- python train.py");
     out->path = sd_path_find_program(a, words[0]);
     if (!out->path)
         return sd_fail(SD_EABSENT, "cannot run %s: %s", words[0],

@@ -96,7 +96,8 @@ static int speak(const struct sd_option_value *v, struct sd_option_value *spoken
         return rc;
     if (v[SD_RECORD_GIL].number && v[SD_RECORD_MODE].is_given &&
         v[SD_RECORD_MODE].number != SD_MODE_GIL)
-        return sd_fail(SD_EUSAGE, "--gil and --mode %s contradict each other",
+        return sd_fail(SD_EUSAGE,
+                       "--gil and --mode %s contradict each other; drop one of them",
                        v[SD_RECORD_MODE].text);
     if (v[SD_RECORD_RATE].number == 0)
         return sd_fail(SD_EUSAGE, "--rate must be at least 1 a second");

@@ -236,7 +236,7 @@ static void say_unmet(const struct sd_command *c, const struct sd_profile *p)
 
         n = one.n = strlen(one.text) + 1;
         if (!is_met(&one, p))
-            sd_say("--only %s: no function that it names ran", one.text);
+            sd_say("--only %s: none of the functions that it names ran", one.text);
     }
     sd_line_choice_release(&all);
 }

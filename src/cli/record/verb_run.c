@@ -286,7 +286,7 @@ static void put_report(const struct sd_command *c, const struct sd_profile *p)
     if (sd_tables_of(p, &request, &v) < 0)
         sd_say("%s", sd_fail_text());
     else if (v.n_tables == 0)
-        sd_say("%s recorded nothing", c->verb->name);
+        sd_say("%s recorded nothing, so there is no table", c->verb->name);
     sd_tables_put_text(&out, &v, &style);
     if (sd_out_flush(&out) < 0 && out.err != EPIPE)
         sd_say("%s", sd_fail_text());

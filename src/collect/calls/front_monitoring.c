@@ -485,8 +485,10 @@ static int turn_to_wanted(unsigned events)
 
     for (int i = 0; rc == 0 && events != front.events; i++) {
         if (i == TURNS_MOST)
-            return sd_fail(SD_ELACKS, "an audit hook starts or stops a profiler "
-                                      "whenever one starts or stops");
+            return sd_fail(SD_ELACKS,
+                           "an audit hook of the program (sys.addaudithook) starts or "
+                           "stops a profiler whenever one starts or stops, so calls "
+                           "cannot be traced; remove the hook");
         rc = turn_to(events);
         events = heard_of(sd_calls_wanted());
     }
@@ -501,7 +503,7 @@ int sd_calls_listen(unsigned events)
     /* Before anything is touched: what that one hears goes on. */
     if (!can_listen_here())
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
-                                  "tracing calls");
+                                  "tracing calls; stop it first");
     raised = sd_pending_exception_take();
     rc = turn_to_wanted(heard_of(events));
     if (rc != 0) {

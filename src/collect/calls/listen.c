@@ -33,8 +33,9 @@ static int listen_with_c(bool is_for_all)
 static int listen_to(unsigned events)
 {
     if (events & SD_CALLS_BOUNDED)
-        return sd_fail(SD_ELACKS, "bounded overhead needs sys.monitoring, which Python "
-                                  "3.12 and later have");
+        return sd_fail(SD_ELACKS,
+                       "bounded overhead (--bounded) needs sys.monitoring, which "
+                       "Python 3.12 and later have; drop it, or use a newer Python");
     if (events & SD_CALLS_C)
         return listen_with_c(events & SD_CALLS_ALL || sd_calls_is_mixed());
     sd_front_profile_off(SD_PROFILE_ALL);

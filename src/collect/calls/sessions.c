@@ -275,7 +275,9 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
         return sd_no_memory();
     s->trees = grown;
     if (s->request.in_capture && !(how.writer = sd_session_writer()))
-        return sd_fail(SD_EGONE, "this process is no longer part of the capture");
+        return sd_fail(
+            SD_EGONE,
+            "this process has left the capture, which takes nothing more from it");
     if (s->request.has_cpu && !th->cpu)
         th->cpu = sd_thread_cpu_new();
     how.cpu = s->request.has_cpu ? th->cpu : NULL;

@@ -52,9 +52,11 @@ static int read_name(const char *text, const char *open, struct sd_schema *out)
     out->name = text;
     out->n_full = (uint32_t)(open - text);
     out->n = dot ? (uint32_t)(dot - text) : out->n_full;
-    return out->n > 0 ? 0
-                      : sd_fail(SD_EFORMAT,
-                                "torch describes an operator without a name: %s", text);
+    return out->n > 0
+               ? 0
+               : sd_fail(SD_EFORMAT,
+                         "torch's description (schema) of an operator has no name: %s",
+                         text);
 }
 
 int sd_schema_read(const char *text, struct sd_schema *out)
@@ -63,20 +65,26 @@ int sd_schema_read(const char *text, struct sd_schema *out)
 
     memset(out, 0, sizeof *out);
     if (!at || read_name(text, at, out) < 0)
-        return sd_fail(SD_EFORMAT, "this is not a schema of an operator: %s", text);
+        return sd_fail(SD_EFORMAT,
+                       "this is not torch's description (schema) of an operator: %s",
+                       text);
     for (at++; *at && *at != ')'; at = *end == ',' ? end + 1 : end) {
         while (*at == ' ')
             at++;
         end = end_of_argument(at);
         if (!end)
-            return sd_fail(SD_EFORMAT, "the schema of an operator is incomplete: %s",
-                           text);
+            return sd_fail(
+                SD_EFORMAT,
+                "torch's description (schema) of an operator is incomplete: %s", text);
         if (*at == '*' || at == end) /* only keywords follow */
             continue;
         if (out->n_args < SD_SCHEMA_ARGS_MAX)
             read_argument(at, end, &out->args[out->n_args++]);
     }
-    return *at == ')' ? 0
-                      : sd_fail(SD_EFORMAT,
-                                "the schema of an operator is incomplete: %s", text);
+    return *at == ')'
+               ? 0
+               : sd_fail(
+                     SD_EFORMAT,
+                     "torch's description (schema) of an operator is incomplete: %s",
+                     text);
 }

@@ -394,7 +394,10 @@ int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
     if (rc == 0)
         rc = sd_runtime_find(&t->rt, &t->remote, hints);
     if (rc == 0 && sd_runtime_check(&t->rt, &t->remote, NULL) < 0)
-        rc = sd_fail(SD_EABSENT, "the Python of process %d is ending", (int)t->pid);
+        rc = sd_fail(
+            SD_EABSENT,
+            "the Python of process %d is ending, so it can no longer be sampled",
+            (int)t->pid);
     if (rc == 0)
         rc = read_list(t, round);
     if (rc < 0)

@@ -41,8 +41,8 @@ int sd_section_measure_parse(const char *list, unsigned *measure)
 
         if (!add_word(list, n, &found))
             return sd_fail(SD_EUSAGE,
-                           "a section cannot measure \"%.*s\": there are time, memory, "
-                           "peak, io, network, pss, cpu, process and all",
+                           "a section cannot measure \"%.*s\"; it can measure time, "
+                           "memory, peak, io, network, pss, cpu, process and all",
                            (int)n, list);
         list += n;
     } while (*list++);

@@ -38,8 +38,8 @@ PyObject *sd_tool_disable(void) { return Py_NewRef(tool.disable); }
 static int stopped(void)
 {
     PyErr_Clear();
-    return sd_fail(SD_ELACKS,
-                   "an audit hook stopped the profiler while it was starting");
+    return sd_fail(SD_ELACKS, "an audit hook of the program (sys.addaudithook) stopped "
+                              "the profiler while it was starting; remove the hook");
 }
 
 static int called(PyObject *result)
@@ -186,8 +186,10 @@ static int tell_callback(int event)
         if (rc == 0)
             tool.told[event] = call;
         else if (i == TELL_MOST)
-            rc = sd_fail(SD_ELACKS, "an audit hook starts or stops a profiler whenever "
-                                    "one starts or stops");
+            rc = sd_fail(
+                SD_ELACKS,
+                "an audit hook of the program (sys.addaudithook) starts or stops a "
+                "profiler whenever one starts or stops; remove the hook");
         call = callback_of(event);
     }
     return rc;
@@ -304,7 +306,9 @@ static int take(void)
     int rc;
 
     if (!monitoring)
-        return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
+        return sd_fail(
+            SD_ELACKS,
+            "this Python has no sys.monitoring, which tells Sonde of calls and lines");
     memset(&tool, 0, sizeof tool);
     tool.monitoring = Py_NewRef(monitoring);
     tool.missing = PyObject_GetAttrString(monitoring, "MISSING");
@@ -339,7 +343,7 @@ int sd_tool_join(struct sd_tool_user *who)
     if (tool.interpreter && tool.interpreter != PyInterpreterState_Get()) {
         if (sd_compat_interpreter_lives(tool.interpreter))
             return sd_fail(SD_ELACKS, "another interpreter in this process is already "
-                                      "being traced");
+                                      "being traced; stop that first");
         drop_users();
         memset(&tool, 0, sizeof tool);
     }

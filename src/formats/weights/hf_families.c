@@ -368,7 +368,8 @@ static int make_tensor(struct making *k, const struct part *p, int64_t layer,
     for (uint32_t i = 0; i < n_dims; i++)
         dims[i] = k->c->number[p->axes[i]];
     if (k->n++ == TENSORS_MAX)
-        return sd_fail(SD_EFORMAT, "the configuration has more layers than any model");
+        return sd_fail(SD_EFORMAT,
+                       "the configuration claims more layers than any model has");
     write_name(k, p, layer, expert, text);
     rc = sd_model_word(k->to.into, text, &name);
     if (rc == 0)
@@ -393,8 +394,8 @@ static int make_part(struct making *k, const struct part *p)
         return sd_hf_config_missing(k->c, SD_HF_LAYERS);
     if (layers > LAYERS_MAX || experts > EXPERTS_MAX)
         return sd_fail(SD_EFORMAT,
-                       "the configuration of this %s has more layers or experts than "
-                       "any model",
+                       "the configuration of this %s claims more layers or experts "
+                       "than any model has",
                        k->c->family);
     for (int64_t i = 0; i < layers && rc == 0; i++)
         for (int64_t e = 0; e < experts && rc == 0; e++)

@@ -226,7 +226,7 @@ TEST(model_files_with_a_part_missing_are_refused)
 
     make_folder(&f);
     write_tensor(&f, names[1], "a.w", 5);
-    check_fails(f.path, "has 1 of the 2 files");
+    check_fails(f.path, "not complete: 1 of the 2 files");
     write_text(&f, names[0], list);
     check_fails(f.path, "x-00002-of-00002.safetensors");
     write_text(&f, names[0],

@@ -110,8 +110,10 @@ static int read_set(struct folder *f, const char *first, struct sd_model *m)
         rc = sd_packed_count(&w);
     sd_weights_release(&w);
     if (rc == 0 && n != of)
-        rc = sd_fail(SD_EFORMAT, "%s has %u of the %u files of %s", f->path, n, of,
-                     first);
+        rc = sd_fail(
+            SD_EFORMAT,
+            "the model in %s is not complete: %u of the %u files like %s are there",
+            f->path, n, of, first);
     snprintf(source, sizeof source, "%s, %u files",
              sd_text_ends(first, ".gguf") ? "gguf" : "safetensors", of);
     return rc == 0 ? sd_model_fact(m, "source", source) : rc;

@@ -381,7 +381,9 @@ static int make_room(struct sd_codes *c)
     struct sd_code **all;
 
     if (c->n >= SD_CODES_MAX)
-        return sd_fail(SD_EFULL, "the program has more than %d code objects",
+        return sd_fail(SD_EFULL,
+                       "the program has more than %d code objects (functions), the "
+                       "most that can be sampled",
                        SD_CODES_MAX);
     all = sd_grow_array(c->all, &c->cap, c->n + 1, sizeof *all);
     if (!all)

@@ -302,7 +302,8 @@ static int choose_layout(struct sd_runtime *rt, const struct sd_remote *r,
 
     if (rc < 0)
         return sd_fail((enum sd_err)(rc == SD_EGONE ? rc : SD_EFORMAT),
-                       "the runtime of process %d cannot be read", (int)r->pid);
+                       "the state of the Python in process %d cannot be read",
+                       (int)r->pid);
     if (sd_debug_offsets_version(head, sizeof head, &v)) {
         rc = sd_debug_offsets_read(&told, head, sizeof head);
         if (rc < 0)
@@ -387,7 +388,9 @@ int sd_runtime_find(struct sd_runtime *rt, const struct sd_remote *r,
     if (rc < 0 && !sd_remote_is_alive(r))
         return sd_fail(SD_EGONE, "process %d has ended", (int)r->pid);
     if (rc < 0 && rc != SD_ENOMEM && has_executed(rt, r))
-        return sd_fail(SD_EABSENT, "process %d is in an exec; try again", (int)r->pid);
+        return sd_fail(SD_EABSENT,
+                       "process %d is just starting another program (exec); try again",
+                       (int)r->pid);
     return rc;
 }
 

@@ -229,23 +229,24 @@ static int look_once(struct sd_runtime *rt, const struct sd_remote *r,
 static int judge(const struct sd_runtime *rt, const struct look *seen)
 {
     if (seen->n_threads == 0)
-        return sd_fail(SD_EABSENT, "its Python (%s) has not begun to run", rt->version);
+        return sd_fail(SD_EABSENT, "its Python (%s) has not begun to run; try again",
+                       rt->version);
     if (!seen->has_main)
+        return sd_fail(SD_EFORMAT,
+                       "its Python (%s) is not laid out in memory like that version, "
+                       "and may be a modified build: it has no main interpreter",
+                       rt->version);
+    if (seen->n_known_tids == 0)
         return sd_fail(
             SD_EFORMAT,
-            "its Python (%s) is not laid out like that version: it has no main "
-            "interpreter",
+            "its Python (%s) is not laid out in memory like that version, and may be a "
+            "modified build: none of its threads is one of the process",
             rt->version);
-    if (seen->n_known_tids == 0)
-        return sd_fail(SD_EFORMAT,
-                       "its Python (%s) is not laid out like that version: none of its "
-                       "threads is one of the process",
-                       rt->version);
     if (seen->n_frames == 0 && seen->n_wrong > 0)
         return sd_fail(
             SD_EFORMAT,
-            "its Python (%s) is not laid out like that version: the frames of "
-            "its threads lead to no code",
+            "its Python (%s) is not laid out in memory like that version, and may be a "
+            "modified build: the frames of its threads lead to no code",
             rt->version);
     return 0;
 }
@@ -316,11 +317,13 @@ int sd_runtime_verify(struct sd_runtime *rt, const struct sd_remote *r)
      * look: then nothing is where it was, and that is no fault of the layout. */
     if (rc == SD_EFORMAT &&
         (sd_remote_u64(r, rt->address, &first) < 0 || has_memory_of_parent(r->pid)))
-        rc = sd_fail(SD_EABSENT, "process %d has started another program (exec)",
+        rc = sd_fail(SD_EABSENT,
+                     "process %d has just started another program (exec); try again",
                      (int)r->pid);
     else if (rc == SD_EFORMAT && seen.has_main && seen.n_known_tids == 0 &&
              has_threads_of_parent(&t, r->pid))
-        rc = sd_fail(SD_EABSENT, "process %d was forked and has not begun to run",
+        rc = sd_fail(SD_EABSENT,
+                     "process %d was just forked and has not begun to run; try again",
                      (int)r->pid);
     sd_python_threads_release(&t);
     return rc;

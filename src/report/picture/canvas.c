@@ -85,7 +85,7 @@ static int fail_cairo(struct sd_canvas *c, cairo_status_t status)
 {
     return status == CAIRO_STATUS_NO_MEMORY
                ? sd_no_memory()
-               : sd_fail(SD_EIO, "cairo failed: %s",
+               : sd_fail(SD_EIO, "cairo could not draw the picture: %s",
                          c->lib.cairo_status_to_string(status));
 }
 
@@ -370,7 +370,8 @@ static int write_svg(struct sd_canvas *c, struct sd_out *out)
     for (const char *next = end; next; next = strstr(next + 1, "</svg>"))
         end = next;
     if (!end)
-        return sd_fail(SD_EIO, "cairo wrote something that is not SVG");
+        return sd_fail(SD_EIO,
+                       "cairo wrote a picture that is not SVG; .png and .pdf may work");
     put_xml(&title, sd_buf_string(&c->title));
     sd_out_write(out, text, (size_t)(inside + 1 - text));
     sd_out_printf(out, "\n<title>%s</title>\n", sd_buf_string(&title));

@@ -71,7 +71,8 @@ static int open_library(struct library *l)
     if (is_whole)
         return 0;
     dlclose(l->handle);
-    return sd_fail(SD_ELACKS, "the libjpeg here is not the one that is needed (62)");
+    return sd_fail(SD_ELACKS, "JPEG pictures need libjpeg 62, and the one here is "
+                              "another; .png, .svg and .pdf work without");
 }
 
 static struct job *job_of(j_common_ptr c) { return c->client_data; }
@@ -141,7 +142,7 @@ static int compress(const struct library *l, struct job *job,
     prepare(l, job);
     if (setjmp(job->failed)) {
         l->jpeg_destroy_compress(&job->jpeg);
-        return sd_fail(SD_EIO, "libjpeg failed: %s", job->why);
+        return sd_fail(SD_EIO, "libjpeg could not write the picture: %s", job->why);
     }
     l->jpeg_CreateCompress(&job->jpeg, JPEG_LIB_VERSION, sizeof job->jpeg);
     job->jpeg.client_data = job; /* creating clears it */

@@ -250,7 +250,7 @@ static int draw(struct drawing *d, enum sd_picture kind, struct sd_out *out)
     if (!is_small_enough(d))
         return sd_fail(
             SD_EUSAGE,
-            "a graph of %zu boxes is too large to read; use a smaller --depth",
+            "a graph of %zu boxes is too large to look at; use a smaller --depth",
             d->of->n_boxes);
     rc = sd_canvas_open(kind, (unsigned)width, (unsigned)height, d->of->title,
                         &d->canvas);
