@@ -251,7 +251,7 @@ static void put_memory(struct sd_buf *to, const struct sd_profile *p)
     uint64_t calls = p->index->n_calls_refused;
     char text[SD_TEXT_MAX];
 
-    put_count(to, count_memory(p), "definition");
+    put_count(to, count_memory(p), "name");
     sd_buf_text(to, " did not fit into memory; their events are under \"" SD_TOO_MANY
                     "\" or left out");
     if (calls)

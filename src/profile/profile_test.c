@@ -449,7 +449,7 @@ TEST(profile_stays_bounded_and_says_so_when_a_file_names_more_than_fits)
         counted += p->spans[i].count;
     CHECK(counted == name && p->n_span_events == name);
     CHECK(sd_maker_total(p, SD_TOO_MANY)->count > 1);
-    CHECK(p->complaint && strstr(p->complaint, "definitions did not fit into memory"));
+    CHECK(p->complaint && strstr(p->complaint, "names did not fit into memory"));
     CHECK(sd_loss_amount(p, SD_LOSS_MEMORY) > 1);
     sd_profile_free(p);
     p = sd_maker_load(&m, NULL); /* with the memory that there is all of it fits */

@@ -244,7 +244,7 @@ def test_more_than_fits_into_memory(folder):
     for words in READERS + FAILING[:-1]:        # the last one starts a program, which needs more
         result = asked(words, folder, capture, preexec_fn=limit)
         # A copy is made without what is read of it.
-        if len(lines_with(result.err, "definitions did not fit into memory")) != (words != "merge X -o OUT.sonde"):
+        if len(lines_with(result.err, "names did not fit into memory")) != (words != "merge X -o OUT.sonde"):
             wrong.append((words, result.status, result.err[-300:]))
     assert not wrong, wrong
     equal(sonde("report", "-q", capture).err, "", "with the memory that there is")
