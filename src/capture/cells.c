@@ -427,7 +427,8 @@ bool sd_cells_put_clock(struct sd_cells *t, enum sd_clock_kind kind, uint64_t ti
 
 uint64_t sd_cells_stream(const struct sd_cells *t)
 {
-    return t->head ? sd_stream_of(&t->pool->who, t->head->number, SD_CELLS_SLOT) : 0;
+    return t->head ? sd_live_stream_of(&t->pool->who, t->head->number, SD_CELLS_SLOT)
+                   : 0;
 }
 
 /* A mark is a segment, and how far in it. */

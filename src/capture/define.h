@@ -9,7 +9,7 @@
 #include "capture/record.h"
 
 /* Padding is zeros: what stood there before is nobody's business. */
-static inline void sd_clear_tail(struct sd_record *r, size_t used)
+static inline void sd_fill_tail(struct sd_record *r, size_t used)
 {
     sd_assert(used <= r->len);
     memset((char *)r + used, 0, r->len - used);
@@ -22,7 +22,7 @@ static inline void sd_fill_string(struct sd_rec_string *r, uint32_t id, const ch
     r->n = (uint32_t)n;
     r->pad = 0;
     memcpy(r->text, s, n);
-    sd_clear_tail(&r->head, sizeof *r + n);
+    sd_fill_tail(&r->head, sizeof *r + n);
 }
 
 static inline void sd_fill_site(struct sd_rec_site *r, uint32_t id,

@@ -184,7 +184,7 @@ static uint64_t mix(uint64_t hash, uint64_t number)
     return (x ^ (x >> 31)) + number;
 }
 
-uint64_t sd_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot)
+uint64_t sd_live_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot)
 {
     uint64_t x = mix(mix(mix(mix(0, who->pid), who->start), who->pid_ns), number);
 

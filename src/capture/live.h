@@ -148,7 +148,7 @@ uint64_t sd_who_starved_ns(const struct sd_who *who);
 /* CPU time of the process, to 10 ms; 0 where that is not known. */
 uint64_t sd_who_cpu_ns(const struct sd_who *who);
 
-uint64_t sd_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot);
+uint64_t sd_live_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot);
 
 /* Fill all up to and including the checksum. */
 void sd_live_head_fill(struct sd_live_head *h, enum sd_live_kind kind, uint32_t flags,

@@ -347,7 +347,7 @@ uint32_t sd_log_define_shape(struct sd_log *l, uint64_t key,
             ids[n++] = define_metric(l, &metrics[i], &room);
     id = remember(l, key);
     r = sd_log_put(l, SD_REC_SHAPE, sizeof *r + n * sizeof ids[0]);
-    sd_clear_tail(&r->head, sizeof *r + n * sizeof ids[0]);
+    sd_fill_tail(&r->head, sizeof *r + n * sizeof ids[0]);
     r->id = id;
     r->n = n;
     r->pad = 0;
@@ -394,7 +394,7 @@ void sd_log_note(struct sd_log *l, enum sd_note_kind kind, const char *text)
     if (!sd_log_room(l, sizeof *r + n + 8))
         return;
     r = sd_log_put(l, SD_REC_NOTE, offsetof(struct sd_rec_note, text) + n);
-    sd_clear_tail(&r->head, offsetof(struct sd_rec_note, text) + n);
+    sd_fill_tail(&r->head, offsetof(struct sd_rec_note, text) + n);
     r->kind = (uint16_t)kind;
     r->n = (uint16_t)n;
     r->time = sd_clock_ns();
@@ -412,7 +412,7 @@ void sd_log_meta(struct sd_log *l, const char *key, const char *value)
     if (!sd_log_room(l, sizeof *r + n + m + 8))
         return;
     r = sd_log_put(l, SD_REC_META, sizeof *r + n + m);
-    sd_clear_tail(&r->head, sizeof *r + n + m);
+    sd_fill_tail(&r->head, sizeof *r + n + m);
     r->key_n = (uint16_t)n;
     r->value_n = (uint16_t)m;
     memcpy(r->text, key, n);
@@ -438,7 +438,7 @@ int sd_log_model(struct sd_log *l, uint64_t number, const void *p, size_t n)
         if (!sd_log_room(l, sizeof *r + part + 8))
             return SD_EFULL;
         r = sd_log_put(l, SD_REC_MODEL, sizeof *r + part);
-        sd_clear_tail(&r->head, sizeof *r + part);
+        sd_fill_tail(&r->head, sizeof *r + part);
         r->n = part;
         r->number = number;
         r->total = (uint32_t)n;

@@ -273,7 +273,7 @@ static void begin_stream(struct sd_pool *p, struct sd_log *l, uint32_t i)
 
     s->magic = SD_SLOT_MAGIC;
     s->half_bytes = l->half_bytes;
-    s->stream = sd_stream_of(&p->who, l->out->number, i);
+    s->stream = sd_live_stream_of(&p->who, l->out->number, i);
     l->owner = p->owner;
     l->pool = p;
     l->is_written = p->is_written;

@@ -71,11 +71,11 @@ bool sd_record_is_sound(const struct sd_record *r)
 
 uint32_t sd_calls_n(const struct sd_rec_calls *r)
 {
-    const uint32_t *at = r->units, *end = sd_calls_end(r);
+    const uint32_t *at = r->units, *end = sd_record_calls_end(r);
     struct sd_call_long_event told;
     uint32_t n = 0;
 
-    while ((at = sd_call_read(at, end, &told)))
+    while ((at = sd_record_call_read(at, end, &told)))
         n++;
     return n;
 }

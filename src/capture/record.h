@@ -360,15 +360,15 @@ _Static_assert(SD_CALL_LONG < 1 << SD_CALL_FORM_BITS, "the last form");
 _Static_assert(SD_CALL_NEVER_WAS < 1 << SD_CALL_EVENT_BITS, "the last event");
 
 /* hot: a unit without its ticks; with more than its 16 bits it has no short form. */
-static inline uint32_t sd_call_short(enum sd_calls_form form, uint32_t site)
+static inline uint32_t sd_record_call_short(enum sd_calls_form form, uint32_t site)
 {
     sd_assert_slow(form != SD_CALL_NONE && form != SD_CALL_LONG);
     return (uint32_t)form | site << SD_CALL_FORM_BITS;
 }
 
 /* Both units, the first in the lower half.  A site beyond all is none: it is lost. */
-static inline uint64_t sd_call_long(enum sd_call_event event, uint32_t site,
-                                    uint32_t since)
+static inline uint64_t sd_record_call_long(enum sd_call_event event, uint32_t site,
+                                           uint32_t since)
 {
     if (site > SD_CALL_SITE_MAX)
         site = 0;
@@ -383,8 +383,9 @@ struct sd_call_long_event {
 };
 
 /* Takes the event at `at`; what follows it, or NULL: there is none before `end`. */
-static inline const uint32_t *sd_call_read(const uint32_t *at, const uint32_t *end,
-                                           struct sd_call_long_event *out)
+static inline const uint32_t *sd_record_call_read(const uint32_t *at,
+                                                  const uint32_t *end,
+                                                  struct sd_call_long_event *out)
 {
     uint32_t unit = at < end ? *at : SD_CALL_NONE;
 
@@ -412,7 +413,7 @@ static inline const uint32_t *sd_call_read(const uint32_t *at, const uint32_t *e
 }
 
 /* Where the units of a sound record end, written or not. */
-static inline const uint32_t *sd_calls_end(const struct sd_rec_calls *r)
+static inline const uint32_t *sd_record_calls_end(const struct sd_rec_calls *r)
 {
     sd_assert_slow(r->head.len >= sizeof *r); /* whoever made it sound looked at that */
     return r->units + (r->head.len - sizeof *r) / sizeof r->units[0];

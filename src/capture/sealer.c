@@ -113,7 +113,7 @@ static bool find_slot(const struct sd_live_in *in, uint64_t stream, uint32_t *i)
     struct sd_who who = { in->head.pid, in->head.start, in->head.pid_ns };
 
     for (*i = 0; *i < in->head.max_slots; ++*i)
-        if (sd_stream_of(&who, in->head.number, *i) == stream)
+        if (sd_live_stream_of(&who, in->head.number, *i) == stream)
             return true;
     return false;
 }

@@ -97,7 +97,7 @@ TEST(a_run_that_is_being_ended_is_no_damage)
     run->table = run->base = run->number = 1;
     run->pad = 0;
     sd_log_commit(l, 0, 1);
-    run->units[0] = sd_call_short(SD_CALL_SHORT_BEGINS, 1);
+    run->units[0] = sd_record_call_short(SD_CALL_SHORT_BEGINS, 1);
     len = run->head.len;
     run->head.len = sizeof *run + 8;
     CHECK(sd_scratch_read(&s, &seen) == 0);

@@ -382,7 +382,7 @@ static PyObject *module_memory_free(PyObject *module, PyObject *unused)
     sd_usage_release(&reader);
     if (limits.memory > (uint64_t)usage.rss_bytes)
         limits.memory -= (uint64_t)usage.rss_bytes;
-    return PyLong_FromUnsignedLongLong(sd_memory_free("", &limits));
+    return PyLong_FromUnsignedLongLong(sd_machine_memory_free("", &limits));
 }
 
 /* What this machine calls its processor; None: it does not say. */

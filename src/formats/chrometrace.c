@@ -332,7 +332,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
     int rc;
 
     in_full.has_full_files = true; /* as py-spy does here */
-    rc = sd_frames_make(p, &in_full, &w.frames);
+    rc = sd_format_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
         rc = p->n_timeline_calls ? sd_trace_calls_init(&w.calls, p)
                                  : sd_thread_samples_collect(p, job->from, job->filter,
@@ -342,7 +342,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
         w.j.keeps_less = true; /* Perfetto shows \u003cmodule> as it stands */
         rc = put_all(&w, job->from, job->filter);
     }
-    sd_frames_release(&w.frames);
+    sd_format_frames_release(&w.frames);
     sd_thread_samples_release(&w.sampled);
     sd_trace_calls_release(&w.calls);
     sd_free(w.open);

@@ -131,7 +131,7 @@ static int add_total(struct shown *s, size_t i)
     uint32_t root, node = NONE;
     int rc;
 
-    if (t->stack.at == NONE || !sd_style_wants(s->style, t->flags))
+    if (t->stack.at == NONE || !sd_format_frames_wants(s->style, t->flags))
         return 0;
     rc = root_of(s, t->track, &root);
     if (rc == 0)
@@ -241,12 +241,12 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
         return s.totals->n == 0
                    ? 0
                    : sd_fail(SD_EUSAGE, "samples have no metric \"%s\"", metric);
-    rc = sd_frames_make(p, &style, &s.frames);
+    rc = sd_format_frames_make(p, &style, &s.frames);
     for (size_t i = 0; i < s.totals->n && rc == 0; i++)
         rc = add_total(&s, i);
     if (rc == 0)
         rc = put_lines(&s, out);
-    sd_frames_release(&s.frames);
+    sd_format_frames_release(&s.frames);
     sd_triples_release(&s.nodes);
     sd_triples_release(&s.places);
     sd_free(s.node_at);

@@ -67,8 +67,8 @@ static int find_frame(struct sd_frames *f, struct sd_intern *keys,
     return rc;
 }
 
-int sd_frames_make(const struct sd_profile *p, const struct sd_stack_style *style,
-                   struct sd_frames *out)
+int sd_format_frames_make(const struct sd_profile *p,
+                          const struct sd_stack_style *style, struct sd_frames *out)
 {
     struct sd_arena arena = { 0 };
     struct sd_intern keys = { .arena = &arena }, files = { .arena = &arena };
@@ -86,26 +86,26 @@ int sd_frames_make(const struct sd_profile *p, const struct sd_stack_style *styl
     sd_intern_release(&files);
     sd_arena_release(&arena);
     if (rc < 0)
-        sd_frames_release(out);
+        sd_format_frames_release(out);
     return rc;
 }
 
-void sd_frames_release(struct sd_frames *f)
+void sd_format_frames_release(struct sd_frames *f)
 {
     sd_free(f->items);
     sd_free(f->of_stack);
     *f = (struct sd_frames){ 0 };
 }
 
-bool sd_style_wants(const struct sd_stack_style *style, uint32_t flags)
+bool sd_format_frames_wants(const struct sd_stack_style *style, uint32_t flags)
 {
     if ((flags & SD_SAMPLE_IDLE) && !style->has_idle)
         return false;
     return !style->is_gil_only || (flags & SD_SAMPLE_GIL);
 }
 
-void sd_frames_thread_name(struct sd_buf *to, const struct sd_profile *p, sd_track_id t,
-                           bool has_process)
+void sd_format_frames_thread_name(struct sd_buf *to, const struct sd_profile *p,
+                                  sd_track_id t, bool has_process)
 {
     const struct sd_track *track = &p->tracks[t.at];
     sd_track_id process = sd_profile_process_of(p, t);

@@ -22,14 +22,14 @@ struct sd_frames {                 /* all zero is a released one */
     uint32_t *of_stack; /* owned; by stack: its newest frame */
 };
 
-int sd_frames_make(const struct sd_profile *p, const struct sd_stack_style *style,
-                   struct sd_frames *out);
-void sd_frames_release(struct sd_frames *f);
+int sd_format_frames_make(const struct sd_profile *p,
+                          const struct sd_stack_style *style, struct sd_frames *out);
+void sd_format_frames_release(struct sd_frames *f);
 
 /* Is this total, or event, one that the style wants? */
-bool sd_style_wants(const struct sd_stack_style *style, uint32_t flags);
+bool sd_format_frames_wants(const struct sd_stack_style *style, uint32_t flags);
 /* 'Thread 8 "MainThread"', with 'Process 7 ' before it when asked; "process 7" for a
  * process.  Escaped for any text. */
-void sd_frames_thread_name(struct sd_buf *to, const struct sd_profile *p, sd_track_id t,
-                           bool has_process);
+void sd_format_frames_thread_name(struct sd_buf *to, const struct sd_profile *p,
+                                  sd_track_id t, bool has_process);
 #endif

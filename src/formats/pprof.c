@@ -131,7 +131,7 @@ static void put_sample(struct writer *w, size_t i)
     const struct sd_sample_total *t = &w->totals->items[i];
     uint32_t at = t->stack.at;
 
-    if (at == NONE || !sd_style_wants(w->style, t->flags))
+    if (at == NONE || !sd_format_frames_wants(w->style, t->flags))
         return;
     for (; at != NONE; at = w->p->stacks[at].parent.at)
         sd_pb_varint(&w->inner, (uint64_t)w->frames.of_stack[at] + 1);
@@ -245,7 +245,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
     const struct sd_profile *p = job->profile;
     const struct sd_stack_style style = sd_output_style(job);
     struct writer w = { .p = p, .style = &style };
-    int rc = sd_frames_make(p, &style, &w.frames);
+    int rc = sd_format_frames_make(p, &style, &w.frames);
 
     w.evidence = sd_profile_evidence(p, style.metric);
     w.totals = &p->evidence[w.evidence].stacks;
@@ -258,7 +258,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
         rc = put_all(&w);
         sd_gzip_end(w.gzip);
     }
-    sd_frames_release(&w.frames);
+    sd_format_frames_release(&w.frames);
     sd_intern_release(&w.strings);
     sd_arena_release(&w.arena);
     sd_buf_release(&w.top);

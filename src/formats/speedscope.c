@@ -105,7 +105,7 @@ static int put_thread(struct writer *w, const struct sd_samples_of_thread *t)
     struct sd_buf name = { 0 };
     int rc;
 
-    sd_frames_thread_name(&name, w->p, t->track, w->style->has_processes);
+    sd_format_frames_thread_name(&name, w->p, t->track, w->style->has_processes);
     sd_json_object(&w->j);
     sd_json_key_string(&w->j, "type", "sampled");
     sd_json_key_string(&w->j, "name", sd_buf_string(&name));
@@ -152,7 +152,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
     int rc;
 
     in_full.has_full_files = true; /* as py-spy does here */
-    rc = sd_frames_make(p, &in_full, &w.frames);
+    rc = sd_format_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
         rc = sd_thread_samples_collect(p, job->from, job->filter, &style, &w.sampled);
     w.has_wall = w.sampled.has_wall;
@@ -160,7 +160,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
         sd_json_init(&w.j, out, false);
         rc = put_all(&w);
     }
-    sd_frames_release(&w.frames);
+    sd_format_frames_release(&w.frames);
     sd_thread_samples_release(&w.sampled);
     sd_free(w.path);
     return rc;

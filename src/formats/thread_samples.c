@@ -107,7 +107,7 @@ static int take_samples(const struct sd_profile *p, const char *path,
     while (rc == 0 && (rc = sd_events_next(events, &e)) == 1) {
         rc = 0;
         if (e.kind == SD_EVENT_SAMPLE && e.stack.at != NONE &&
-            sd_style_wants(style, e.flags))
+            sd_format_frames_wants(style, e.flags))
             rc = take(out, places, p, &e);
     }
     sd_events_free(events);

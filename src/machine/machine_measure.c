@@ -282,18 +282,18 @@ int sd_machine_measure(struct sd_machine *m)
     if (sd_machine_cpus(cpus) < m->n_cores)
         m->n_cores = 1; /* the affinity has changed meanwhile */
     g.results = sd_zalloc(m->n_cores * sizeof *g.results);
-    rc = g.results ? sd_memory_plan(&g.memory, "", cpus, m->n_cores,
-                                    sd_memory_most("", &limits))
+    rc = g.results ? sd_machine_memory_plan(&g.memory, "", cpus, m->n_cores,
+                                            sd_machine_memory_most("", &limits))
                    : sd_no_memory();
     if (rc == 0)
-        rc = sd_memory_take(&g.memory);
+        rc = sd_machine_memory_take(&g.memory);
     if (rc == 0)
         rc = sd_team_start(&g.team, cpus, m->n_cores);
     if (rc == 0) {
         rc = measure(&g, m);
         sd_team_end(&g.team);
     }
-    sd_memory_release(&g.memory);
+    sd_machine_memory_release(&g.memory);
     sd_free(g.results);
     return rc;
 }

@@ -126,7 +126,7 @@ static void find_caches(const char *root, int cpu, struct cache caches[3])
         ask_library(cpu, caches);
 }
 
-uint64_t sd_memory_free(const char *root, const struct sd_machine_limits *l)
+uint64_t sd_machine_memory_free(const char *root, const struct sd_machine_limits *l)
 {
     uint64_t most =
         (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -144,9 +144,9 @@ uint64_t sd_memory_free(const char *root, const struct sd_machine_limits *l)
     return most;
 }
 
-uint64_t sd_memory_most(const char *root, const struct sd_machine_limits *l)
+uint64_t sd_machine_memory_most(const char *root, const struct sd_machine_limits *l)
 {
-    uint64_t most = sd_memory_free(root, l) / 8;
+    uint64_t most = sd_machine_memory_free(root, l) / 8;
 
     return most < MOST ? most : MOST;
 }
@@ -210,8 +210,8 @@ static void fit_parts(struct sd_machine_memory *m, uint64_t most)
             m->alone.bytes[level] = 0;
 }
 
-int sd_memory_plan(struct sd_machine_memory *m, const char *root, const int *cpus,
-                   unsigned n, uint64_t most)
+int sd_machine_memory_plan(struct sd_machine_memory *m, const char *root,
+                           const int *cpus, unsigned n, uint64_t most)
 {
     struct cache caches[3];
     cpu_set_t ours, one;
@@ -236,7 +236,7 @@ int sd_memory_plan(struct sd_machine_memory *m, const char *root, const int *cpu
     return 0;
 }
 
-int sd_memory_take(struct sd_machine_memory *m)
+int sd_machine_memory_take(struct sd_machine_memory *m)
 {
     char size[SD_TEXT_MAX];
     void *p = mmap(NULL, m->n_bytes, PROT_READ | PROT_WRITE,
@@ -252,7 +252,7 @@ int sd_memory_take(struct sd_machine_memory *m)
     return 0;
 }
 
-void sd_memory_release(struct sd_machine_memory *m)
+void sd_machine_memory_release(struct sd_machine_memory *m)
 {
     if (m->pages)
         munmap(m->pages, m->n_bytes);

@@ -40,14 +40,14 @@ struct sd_machine_memory {
 };
 
 /* Bytes that are free, or the limit where that is less. */
-uint64_t sd_memory_free(const char *root, const struct sd_machine_limits *l);
+uint64_t sd_machine_memory_free(const char *root, const struct sd_machine_limits *l);
 /* What may be taken of the machine's memory. */
-uint64_t sd_memory_most(const char *root, const struct sd_machine_limits *l);
+uint64_t sd_machine_memory_most(const char *root, const struct sd_machine_limits *l);
 /* How much each of these cores reads, of `most` bytes at most; no pages yet.
  * SD_ENOMEM. */
-int sd_memory_plan(struct sd_machine_memory *m, const char *root, const int *cpus,
-                   unsigned n, uint64_t most);
+int sd_machine_memory_plan(struct sd_machine_memory *m, const char *root,
+                           const int *cpus, unsigned n, uint64_t most);
 /* SD_ENOMEM, with what was asked for. */
-int sd_memory_take(struct sd_machine_memory *m);
-void sd_memory_release(struct sd_machine_memory *m);
+int sd_machine_memory_take(struct sd_machine_memory *m);
+void sd_machine_memory_release(struct sd_machine_memory *m);
 #endif

@@ -49,7 +49,7 @@ TEST(memory_is_read_beyond_all_caches_of_all_sockets)
     const struct sd_memory_part *p;
 
     make_machine(root);
-    CHECK(sd_memory_plan(&m, root, cpus, 8, (uint64_t)1 << 40) == 0);
+    CHECK(sd_machine_memory_plan(&m, root, cpus, 8, (uint64_t)1 << 40) == 0);
     CHECK(m.caches[0] == 32 * KIB && m.caches[1] == MIB && m.caches[2] == 32 * MIB);
     CHECK(m.all_caches == 4 * 32 * KIB + 4 * MIB + 2 * 32 * MIB);
     CHECK(m.n_bytes == 4 * m.all_caches);
@@ -61,10 +61,10 @@ TEST(memory_is_read_beyond_all_caches_of_all_sockets)
     CHECK(p->at == 5 * p->bytes[SD_MEMORY_ITSELF]);
     CHECK(m.alone.bytes[SD_MEMORY_ITSELF] == 4 * (32 * KIB + MIB + 32 * MIB));
     CHECK(m.alone.bytes[SD_MEMORY_L3] == MIB + 16 * MIB);
-    sd_memory_release(&m);
-    CHECK(sd_memory_plan(&m, root, cpus, 1, (uint64_t)1 << 40) == 0);
+    sd_machine_memory_release(&m);
+    CHECK(sd_machine_memory_plan(&m, root, cpus, 1, (uint64_t)1 << 40) == 0);
     CHECK(m.n_bytes == 4 * (32 * KIB + MIB + 32 * MIB)); /* all of L3 is its own */
-    sd_memory_release(&m);
+    sd_machine_memory_release(&m);
     remove_root(root);
 }
 
@@ -77,23 +77,24 @@ TEST(memory_that_is_read_has_bounds)
 
     make_machine(root);
     put_file(root, "/proc/meminfo", "MemTotal: 99 kB\nMemAvailable:    8388608 kB\n");
-    CHECK(sd_memory_most(root, &none) == 1024 * MIB);
-    CHECK(sd_memory_most(root, &some) == 64 * MIB);
+    CHECK(sd_machine_memory_most(root, &none) == 1024 * MIB);
+    CHECK(sd_machine_memory_most(root, &some) == 64 * MIB);
     put_file(root, "/proc/meminfo", "MemAvailable: 999999999999 kB\n");
-    CHECK(sd_memory_most(root, &none) == 4096 * MIB);
-    CHECK(sd_memory_plan(&m, root, cpus, 4, 32 * MIB) == 0);
+    CHECK(sd_machine_memory_most(root, &none) == 4096 * MIB);
+    CHECK(sd_machine_memory_plan(&m, root, cpus, 4, 32 * MIB) == 0);
     CHECK(m.n_bytes <= 32 * MIB && m.n_bytes > 31 * MIB);
     CHECK(m.parts[3].at + m.parts[3].bytes[SD_MEMORY_ITSELF] == m.n_bytes);
     CHECK(m.alone.bytes[SD_MEMORY_ITSELF] <= m.n_bytes);
     CHECK(m.alone.bytes[SD_MEMORY_L2] == 512 * KIB && m.alone.bytes[SD_MEMORY_L3] == 0);
-    sd_memory_release(&m);
-    CHECK(sd_memory_plan(&m, root, cpus, 4, 0) == 0); /* a little is always read */
-    CHECK(m.n_bytes == 4 * 64 * KIB && sd_memory_take(&m) == 0);
-    sd_memory_release(&m);
+    sd_machine_memory_release(&m);
+    CHECK(sd_machine_memory_plan(&m, root, cpus, 4, 0) ==
+          0); /* a little is always read */
+    CHECK(m.n_bytes == 4 * 64 * KIB && sd_machine_memory_take(&m) == 0);
+    sd_machine_memory_release(&m);
     EACH_FAILURE(nth)
     {
-        sd_memory_plan(&m, root, cpus, 4, 32 * MIB);
-        sd_memory_release(&m);
+        sd_machine_memory_plan(&m, root, cpus, 4, 32 * MIB);
+        sd_machine_memory_release(&m);
     }
     remove_root(root);
 }
@@ -102,6 +103,6 @@ TEST(memory_that_is_not_there_is_an_error_and_no_figure)
 {
     struct sd_machine_memory m = { .n_bytes = (size_t)1 << 60 };
 
-    CHECK(sd_memory_take(&m) < 0 && !m.pages);
-    sd_memory_release(&m);
+    CHECK(sd_machine_memory_take(&m) < 0 && !m.pages);
+    sd_machine_memory_release(&m);
 }

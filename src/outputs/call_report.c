@@ -366,7 +366,7 @@ int sd_call_report_write(struct sd_call_stats *s, const struct sd_call_request *
     return rc;
 }
 
-bool sd_call_sort_is(const char *const *sort)
+bool sd_call_report_sort_is(const char *const *sort)
 {
     struct typed t = { 0 };
     struct sd_call_stats none;

@@ -38,5 +38,5 @@ int sd_call_report_write(struct sd_call_stats *s, const struct sd_call_request *
                          struct sd_out *out);
 
 /* Are these words that calls can be sorted by? */
-bool sd_call_sort_is(const char *const *sort);
+bool sd_call_report_sort_is(const char *const *sort);
 #endif

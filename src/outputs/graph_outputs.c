@@ -27,14 +27,14 @@ static int source_of(const struct sd_output_job *job, struct sd_graph_source *s)
 static int write(const struct sd_output_job *job, enum sd_graph_form form,
                  struct sd_out *out)
 {
-    struct sd_graph_order order = sd_graph_order_default();
+    struct sd_graph_order order = sd_graph_report_order_default();
     struct sd_graph_source source;
     int rc;
 
     sd_graph_source_init(&source);
     rc = source_of(job, &source);
     if (rc == 0)
-        rc = sd_graph_put(&source, NULL, &order, form, out);
+        rc = sd_graph_report_put(&source, NULL, &order, form, out);
     sd_graph_source_release(&source);
     return rc;
 }

@@ -5,7 +5,7 @@
 
 #include "formats/callgrind.h"
 
-struct sd_graph_order sd_graph_order_default(void)
+struct sd_graph_order sd_graph_report_order_default(void)
 {
     return (struct sd_graph_order){
         .request = SD_GRAPH_USUAL,
@@ -27,9 +27,10 @@ static int draw(const struct sd_graph_source *s, const struct sd_graph_source *o
                                 : sd_report_graph(out, &g, &order->look);
 }
 
-int sd_graph_put(const struct sd_graph_source *s, const struct sd_graph_source *other,
-                 const struct sd_graph_order *order, enum sd_graph_form form,
-                 struct sd_out *out)
+int sd_graph_report_put(const struct sd_graph_source *s,
+                        const struct sd_graph_source *other,
+                        const struct sd_graph_order *order, enum sd_graph_form form,
+                        struct sd_out *out)
 {
     struct sd_arena arena = { 0 };
     int rc;

@@ -15,10 +15,11 @@ struct sd_graph_order { /* what is to be drawn, and how */
     struct sd_graph_look look;
     const char *search; /* looked for when the picture is opened, or NULL */
 };
-struct sd_graph_order sd_graph_order_default(void);
+struct sd_graph_order sd_graph_report_order_default(void);
 
 /* `other` is compared with, or NULL. */
-int sd_graph_put(const struct sd_graph_source *s, const struct sd_graph_source *other,
-                 const struct sd_graph_order *order, enum sd_graph_form form,
-                 struct sd_out *out);
+int sd_graph_report_put(const struct sd_graph_source *s,
+                        const struct sd_graph_source *other,
+                        const struct sd_graph_order *order, enum sd_graph_form form,
+                        struct sd_out *out);
 #endif

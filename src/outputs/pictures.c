@@ -25,8 +25,8 @@ bool sd_picture_of(const char *path, enum sd_picture *kind)
     return suffix != NULL;
 }
 
-int sd_drawing_write(const struct sd_drawing *d, enum sd_picture kind,
-                     struct sd_picture_size size, struct sd_out *out)
+int sd_picture_write_drawing(const struct sd_drawing *d, enum sd_picture kind,
+                             struct sd_picture_size size, struct sd_out *out)
 {
     unsigned width = size.width ? size.width : PLOT_WIDTH;
 
@@ -64,7 +64,7 @@ static int draw(const struct sd_profile *p, const struct sd_view_request *r,
     int rc = sd_views_draw(p, r, view, &v);
 
     if (rc == 0)
-        rc = sd_drawing_write(&v.drawings[0], kind, size, out);
+        rc = sd_picture_write_drawing(&v.drawings[0], kind, size, out);
     sd_view_release(&v);
     return rc;
 }

@@ -17,8 +17,8 @@ struct sd_picture_size {
 
 /* Draws what is no table and no call graph (outputs/graph_report.h).  A flame graph is
  * an SVG file. */
-int sd_drawing_write(const struct sd_drawing *d, enum sd_picture kind,
-                     struct sd_picture_size size, struct sd_out *out);
+int sd_picture_write_drawing(const struct sd_drawing *d, enum sd_picture kind,
+                             struct sd_picture_size size, struct sd_out *out);
 /* The views of a profile that are pictures.  A plot needs the name of a picture; growth
  * goes to "-" as SVG. */
 int sd_picture_write_flame(const struct sd_profile *p, const struct sd_view_request *r,

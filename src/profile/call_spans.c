@@ -387,8 +387,8 @@ int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r)
     if (!s->is_begun)
         s->number = r->number;
     s->is_begun = true;
-    s->end = sd_calls_end(r);
-    s->at = sd_call_read(r->units, s->end, &told) ? r->units : s->end;
+    s->end = sd_record_calls_end(r);
+    s->at = sd_record_call_read(r->units, s->end, &told) ? r->units : s->end;
     s->ticks = r->base;
     return 0;
 }
@@ -396,7 +396,7 @@ int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r)
 /* hot: the next event of the run at hand; false: there is none. */
 static bool next_told(struct sd_call_spans *s, struct sd_call_long_event *told)
 {
-    const uint32_t *next = sd_call_read(s->at, s->end, told);
+    const uint32_t *next = sd_record_call_read(s->at, s->end, told);
 
     s->at = next ? next : s->end;
     if (!next)
@@ -494,7 +494,7 @@ static int count_run(struct sd_decoder *d, struct sd_event *e)
     uint32_t n, undone, site;
     int rc = fill(d, e, SD_EVENT_CALLS_RUN);
 
-    sd_call_read(s->at, s->end, &first);
+    sd_record_call_read(s->at, s->end, &first);
     e->from_ns = next_moment(d, s->ticks + first.since);
     n = count_begun(s, &is_lost);
     e->to_ns = next_moment(d, s->ticks);

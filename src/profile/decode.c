@@ -162,7 +162,7 @@ static int take_note(struct sd_decoder *d, const struct sd_rec_note *r)
 {
     size_t room = r->head.len - offsetof(struct sd_rec_note, text);
     enum sd_note_kind kind =
-        (enum sd_note_kind)sd_known_kind(r->kind, SD_NOTE_REFUSAL, SD_NOTE_INFO);
+        (enum sd_note_kind)sd_local_known_kind(r->kind, SD_NOTE_REFUSAL, SD_NOTE_INFO);
 
     d->is_lasting = true;
     if (!d->grow)

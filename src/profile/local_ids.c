@@ -106,7 +106,7 @@ static int take_string(struct sd_decoder *d, const struct sd_rec_string *r)
 static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
 {
     struct sd_site_key key = {
-        .kind = sd_known_kind(r->kind, SD_SITE_LAYER, SD_SITE_SECTION),
+        .kind = sd_local_known_kind(r->kind, SD_SITE_LAYER, SD_SITE_SECTION),
         .name = name_id(d, r->name),
         .file = optional_name(d, r->file),
         .line = r->line,
@@ -140,7 +140,8 @@ static int take_size(struct sd_decoder *d, const struct sd_rec_size *r)
     uint32_t site = sd_local_of(d, r->site, SD_REC_SITE);
     struct sd_size size = {
         .argument = r->argument,
-        .kind = sd_known_kind(r->kind % SD_SIZE_ROUNDED, SD_SIZE_VALUE, SD_SIZE_LENGTH),
+        .kind = sd_local_known_kind(r->kind % SD_SIZE_ROUNDED, SD_SIZE_VALUE,
+                                    SD_SIZE_LENGTH),
         .is_rounded = r->kind & SD_SIZE_ROUNDED,
         .n_dims = r->n_dims < room ? r->n_dims : (uint32_t)room,
         .dims = r->dims,
@@ -173,7 +174,7 @@ static void set_track(struct sd_decoder *d, uint32_t local_at, uint32_t id)
 static int take_track(struct sd_decoder *d, const struct sd_rec_track *r)
 {
     struct sd_track_definition def = {
-        .key = { .kind = sd_known_kind(r->kind, SD_TRACK_DEVICE, SD_TRACK_THREAD),
+        .key = { .kind = sd_local_known_kind(r->kind, SD_TRACK_DEVICE, SD_TRACK_THREAD),
                  .number = r->number,
                  .start = r->start,
                  .host = d->host },
@@ -198,8 +199,8 @@ static int take_metric(struct sd_decoder *d, const struct sd_rec_metric *r)
 {
     struct sd_metric_key key = {
         .name = name_id(d, r->name),
-        .unit = sd_known_kind(r->unit, SD_UNIT_BYTES, SD_UNIT_COUNT),
-        .adds = sd_known_kind(r->adds, SD_ADDS_PEAK, SD_ADDS_LEVEL),
+        .unit = sd_local_known_kind(r->unit, SD_UNIT_BYTES, SD_UNIT_COUNT),
+        .adds = sd_local_known_kind(r->adds, SD_ADDS_PEAK, SD_ADDS_LEVEL),
     };
     uint32_t id;
     int rc = 0;

@@ -45,7 +45,8 @@ static inline uint32_t sd_local_of(const struct sd_decoder *d, uint32_t id,
 }
 
 /* Kinds that a later version may add are shown as the nearest known one. */
-static inline uint32_t sd_known_kind(uint32_t kind, uint32_t last, uint32_t otherwise)
+static inline uint32_t sd_local_known_kind(uint32_t kind, uint32_t last,
+                                           uint32_t otherwise)
 {
     return kind >= 1 && kind <= last ? kind : otherwise;
 }

@@ -59,11 +59,11 @@ static inline uint32_t *sd_timeline_event(uint32_t *at, enum sd_call_event event
     enum sd_calls_form form = event == SD_CALL_BEGINS ? SD_CALL_SHORT_BEGINS
                               : event == SD_CALL_ENDS ? SD_CALL_SHORT_ENDS
                                                       : SD_CALL_LONG;
-    uint64_t both = sd_call_long(event, site, since);
+    uint64_t both = sd_record_call_long(event, site, since);
 
     if (form != SD_CALL_LONG &&
-        (sd_call_short(form, site) | since) >> SD_CALL_SHORT_BITS == 0) {
-        *at = sd_call_short(form, site) | since << SD_CALL_SHORT_BITS;
+        (sd_record_call_short(form, site) | since) >> SD_CALL_SHORT_BITS == 0) {
+        *at = sd_record_call_short(form, site) | since << SD_CALL_SHORT_BITS;
         return at + 1;
     }
     memcpy(at, &both, sizeof both);

@@ -43,7 +43,7 @@ static int64_t kernel(const struct sd_model *m, uint32_t layer, size_t n_axes)
     int64_t all = 1;
 
     for (size_t i = 0; i < n_axes; i++)
-        all = sd_times(all, sd_layer_number(m, layer, "kernel_size", i, 1));
+        all = sd_times(all, sd_model_layer_number(m, layer, "kernel_size", i, 1));
     return all;
 }
 
@@ -140,7 +140,7 @@ static const char *const recurrent[] = { "RNN",      "LSTM",    "GRU", "RNNCell"
 static int64_t gates(const struct sd_model *m, uint32_t layer, int64_t in,
                      int64_t hidden)
 {
-    bool has_bias = sd_layer_number(m, layer, "bias", 0, 1) != 0;
+    bool has_bias = sd_model_layer_number(m, layer, "bias", 0, 1) != 0;
     int64_t gate = (in + hidden) * hidden + hidden + (has_bias ? 2 * hidden : 0);
 
     if (sd_mode_layer_is(m, layer, "LSTM") || sd_mode_layer_is(m, layer, "LSTMCell"))
@@ -156,10 +156,10 @@ enum { WIDEST = 1 << 24, MOST_LAYERS = 1 << 12 };
 static int64_t thop_recurrent(const struct sd_model *m, uint32_t layer,
                               const struct sd_layer_call *c)
 {
-    int64_t in = sd_layer_number(m, layer, "input_size", 0, 0);
-    int64_t hidden = sd_layer_number(m, layer, "hidden_size", 0, 0);
-    int64_t n_layers = sd_layer_number(m, layer, "num_layers", 0, 1);
-    int64_t sides = sd_layer_number(m, layer, "bidirectional", 0, 0) ? 2 : 1;
+    int64_t in = sd_model_layer_number(m, layer, "input_size", 0, 0);
+    int64_t hidden = sd_model_layer_number(m, layer, "hidden_size", 0, 0);
+    int64_t n_layers = sd_model_layer_number(m, layer, "num_layers", 0, 1);
+    int64_t sides = sd_model_layer_number(m, layer, "bidirectional", 0, 0) ? 2 : 1;
     int64_t one;
 
     if (in <= 0 || in > WIDEST || hidden <= 0 || hidden > WIDEST || n_layers < 1)
@@ -194,7 +194,8 @@ static int64_t thop_softmax(const struct sd_model *m, uint32_t layer,
     uint32_t at;
     int64_t n;
 
-    if (!in || !sd_axis_find(sd_layer_number(m, layer, "dim", 0, -1), in->dims.n, &at))
+    if (!in || !sd_shapes_axis_find(sd_model_layer_number(m, layer, "dim", 0, -1),
+                                    in->dims.n, &at))
         return 0;
     n = in->dims.d[at];
     return n > 0 ? sd_times(sd_mode_call_in_elements(c) / n, sd_times(3, n) - 1) : 0;
@@ -248,7 +249,7 @@ static int64_t hooks_step(const struct sd_model *m, uint32_t layer, const char *
 {
     static const char *const names[] = { "weight_ih", "weight_hh", "bias_ih",
                                          "bias_hh" };
-    int64_t hidden = sd_layer_number(m, layer, "hidden_size", 0, 0), all;
+    int64_t hidden = sd_model_layer_number(m, layer, "hidden_size", 0, 0), all;
     bool is_lstm =
         sd_mode_layer_is(m, layer, "LSTM") || sd_mode_layer_is(m, layer, "LSTMCell");
     bool is_gru =
@@ -270,8 +271,8 @@ static int64_t hooks_step(const struct sd_model *m, uint32_t layer, const char *
 static int64_t hooks_recurrent(const struct sd_model *m, uint32_t layer,
                                const struct sd_layer_call *c)
 {
-    int64_t in = sd_layer_number(m, layer, "input_size", 0, 0), one = 0;
-    int64_t n_layers = sd_layer_number(m, layer, "num_layers", 0, 0);
+    int64_t in = sd_model_layer_number(m, layer, "input_size", 0, 0), one = 0;
+    int64_t n_layers = sd_model_layer_number(m, layer, "num_layers", 0, 0);
     char suffix[16];
 
     if (in <= 0)
@@ -282,7 +283,7 @@ static int64_t hooks_recurrent(const struct sd_model *m, uint32_t layer,
         snprintf(suffix, sizeof suffix, "_l%d", (int)i);
         one = sd_plus(one, hooks_step(m, layer, suffix));
     }
-    if (sd_layer_number(m, layer, "bidirectional", 0, 0))
+    if (sd_model_layer_number(m, layer, "bidirectional", 0, 0))
         one = sd_times(2, one);
     return sd_times(one, sd_mode_call_in_elements(c) / in);
 }
@@ -311,8 +312,8 @@ static int64_t squared(struct line l)
 static int64_t hooks_attention(const struct sd_model *m, uint32_t layer,
                                const struct sd_layer_call *c)
 {
-    bool is_batch_first = sd_layer_number(m, layer, "batch_first", 0, 0) != 0;
-    int64_t heads = sd_layer_number(m, layer, "num_heads", 0, 1), all, per_score;
+    bool is_batch_first = sd_model_layer_number(m, layer, "batch_first", 0, 0) != 0;
+    int64_t heads = sd_model_layer_number(m, layer, "num_heads", 0, 1), all, per_score;
     struct line q, k, v;
 
     if (c->n_in < 3 || c->in[0].dims.n < 2 || c->in[0].dims.n > 3)

@@ -58,7 +58,7 @@ static int64_t norm(const struct sd_model *m, const struct sd_model_op *op,
 
         if (strcmp(norms[i].name, name) != 0)
             continue;
-        trains = norms[i].trains || sd_op_number(m, op, "training", 0, 0) != 0;
+        trains = norms[i].trains || sd_model_op_number(m, op, "training", 0, 0) != 0;
         if (norms[i].kind == BATCH && !trains)
             return sd_times(in_elements(op), has_in(op, norms[i].weight) ? 2 : 1);
         return sd_times(in_elements(op), has_in(op, norms[i].weight) ? 5 : 4);
@@ -73,7 +73,7 @@ static bool is_global_pool(const struct sd_model *m, const struct sd_model_op *o
     const struct sd_attr *dim = sd_attr_find(m, op->attrs, op->n_attrs, "dim");
 
     if (strcmp(name, "aten::mean") != 0 || !dim || dim->kind != SD_ATTR_INTS ||
-        dim->n != n_axes || !sd_op_number(m, op, "keepdim", 0, 0))
+        dim->n != n_axes || !sd_model_op_number(m, op, "keepdim", 0, 0))
         return false;
     for (size_t i = 0; i < n_axes; i++)
         if (dim->numbers[i] != -1 - (int64_t)i)

@@ -30,7 +30,7 @@ struct sd_cell sd_model_column_text(const char *text)
     return text ? sd_cell_text(text) : (struct sd_cell){ .kind = SD_CELL_NONE };
 }
 
-double sd_model_rate(const struct sd_model_sum *s)
+double sd_model_column_rate(const struct sd_model_sum *s)
 {
     double flops = (double)s->work + (double)s->moved_work, ns = (double)s->time_ns;
 
@@ -65,9 +65,9 @@ static struct sd_cell shapes_cell(const struct sd_model_line *r, bool is_output)
     call = r->costs->model->layers[r->layer].calls;
     if (!call)
         return sd_model_column_text(NULL);
-    return sd_model_column_text(is_output
-                                    ? sd_operands_text(r->arena, call->out, call->n_out)
-                                    : sd_operands_text(r->arena, call->in, call->n_in));
+    return sd_model_column_text(
+        is_output ? sd_model_words_operands(r->arena, call->out, call->n_out)
+                  : sd_model_words_operands(r->arena, call->in, call->n_in));
 }
 
 static const char *rule_word(enum sd_op_coverage known)
@@ -85,7 +85,7 @@ static const char *rule_word(enum sd_op_coverage known)
 
 static struct sd_cell rate_cell(const struct sd_model_line *r, bool is_share)
 {
-    double rate = sd_model_rate(r->sum);
+    double rate = sd_model_column_rate(r->sum);
 
     if (rate <= 0 || (is_share && r->request->peak_flops <= 0))
         return sd_model_column_text(NULL);

@@ -55,7 +55,7 @@ static void add(struct sd_model_sum *to, const struct sd_model_sum *s)
     to->n_layers += s->n_layers;
 }
 
-const char *sd_model_sums_beyond(const int64_t *sums, size_t n)
+const char *sd_model_costs_sums_beyond(const int64_t *sums, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (sums[i] == INT64_MAX)
@@ -64,7 +64,7 @@ const char *sd_model_sums_beyond(const int64_t *sums, size_t n)
     return NULL;
 }
 
-const char *sd_model_beyond(const struct sd_model_costs *costs)
+const char *sd_model_costs_beyond(const struct sd_model_costs *costs)
 {
     const struct sd_model_sum *t = &costs->total;
     const int64_t sums[] = {
@@ -75,14 +75,14 @@ const char *sd_model_beyond(const struct sd_model_costs *costs)
         t->activation_bytes,
     };
 
-    return sd_model_sums_beyond(sums, sizeof sums / sizeof *sums);
+    return sd_model_costs_sums_beyond(sums, sizeof sums / sizeof *sums);
 }
 
 /* --- What each layer has of its own */
 
 static void add_tensor(struct sd_model_sum *s, const struct sd_model_tensor *t)
 {
-    int64_t elements = sd_dims_elements(t->dims), bytes = sd_tensor_bytes(t);
+    int64_t elements = sd_dims_elements(t->dims), bytes = sd_model_tensor_bytes(t);
 
     if (t->flags & SD_TENSOR_TIED)
         return;

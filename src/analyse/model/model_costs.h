@@ -93,9 +93,9 @@ int sd_model_costs_within(const struct sd_model *m, enum sd_model_mode mode,
 void sd_model_costs_release(struct sd_model_costs *costs);
 /* A sentence where a sum stopped at the largest number that there is room for, which is
  * to be shown wherever its numbers are; else NULL. */
-const char *sd_model_beyond(const struct sd_model_costs *costs);
+const char *sd_model_costs_beyond(const struct sd_model_costs *costs);
 /* The same sentence, where one of these stopped there. */
-const char *sd_model_sums_beyond(const int64_t *sums, size_t n);
+const char *sd_model_costs_sums_beyond(const int64_t *sums, size_t n);
 
 /* --- Metrics: the columns that can be sorted by, plotted and shared out. */
 
@@ -118,6 +118,6 @@ enum sd_model_direction { SD_MODEL_LARGEST_FIRST, SD_MODEL_SMALLEST_FIRST };
 
 /* Places in costs->rows, by a metric; equal ones stay in their order.  `order` has room
  * for n_rows. */
-void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
-                    enum sd_model_direction direction, uint32_t *order);
+void sd_model_metric_order(const struct sd_model_costs *costs, enum sd_model_metric k,
+                           enum sd_model_direction direction, uint32_t *order);
 #endif

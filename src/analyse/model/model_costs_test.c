@@ -312,11 +312,11 @@ TEST(rows_are_ordered_by_a_metric_and_equal_ones_stay)
     CHECK(sd_model_costs(&n.m, SD_COUNT_MACS, &costs) == 0);
     CHECK(sd_model_metric_named("FLOPS", &k) == 0 && k == SD_BY_FLOPS);
     CHECK(sd_model_metric_named("flips", &k) == SD_EUSAGE);
-    sd_model_order(&costs, k, SD_MODEL_LARGEST_FIRST, order);
+    sd_model_metric_order(&costs, k, SD_MODEL_LARGEST_FIRST, order);
     CHECK(order[0] == 0); /* conv1 */
     CHECK(sd_model_metric_of(&costs.rows[order[1]].sum, k) == 2 * 115605504);
     CHECK(order[1] < order[2] && order[2] < order[3]);
-    sd_model_order(&costs, k, SD_MODEL_SMALLEST_FIRST, order);
+    sd_model_metric_order(&costs, k, SD_MODEL_SMALLEST_FIRST, order);
     CHECK(sd_model_metric_of(&costs.rows[order[0]].sum, k) == 0 && order[0] == 1);
     CHECK(order[51] == 0);
     sd_model_costs_release(&costs);
@@ -433,8 +433,8 @@ TEST(rates_are_of_our_own_flops_in_every_mode)
     for (size_t mode = 0; mode < SD_COUNT_MODES; mode++) {
         CHECK(sd_model_costs(&m, (enum sd_model_mode)mode, &costs) == 0);
         CHECK(costs.total.work == 48 && costs.total.backward_work == 0);
-        CHECK(sd_model_rate(&costs.total) > 0.99e9 &&
-              sd_model_rate(&costs.total) < 1.01e9);
+        CHECK(sd_model_column_rate(&costs.total) > 0.99e9 &&
+              sd_model_column_rate(&costs.total) < 1.01e9);
         sd_model_costs_release(&costs);
     }
     sd_model_release(&m);

@@ -133,7 +133,7 @@ static void set_states(const struct sd_model *m, enum sd_optimizer optimizer,
 {
     for (size_t i = 0; i < m->n_tensors; i++) {
         const struct sd_model_tensor *t = &m->tensors[i];
-        int64_t bytes = sd_tensor_bytes(t), state = bytes;
+        int64_t bytes = sd_model_tensor_bytes(t), state = bytes;
 
         if (!is_trained(m, t))
             continue;
@@ -177,5 +177,5 @@ const char *sd_model_fit_beyond(const struct sd_model_fit *fit)
                              fit->gradient_bytes,   fit->optimizer_bytes,
                              fit->activation_bytes, fit->total_bytes };
 
-    return sd_model_sums_beyond(sums, sizeof sums / sizeof *sums);
+    return sd_model_costs_sums_beyond(sums, sizeof sums / sizeof *sums);
 }

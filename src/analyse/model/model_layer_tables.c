@@ -65,7 +65,7 @@ int sd_model_table_of_layers(const struct sd_model_costs *c,
                                      .request = w,
                                      .arena = &v->arena,
                                      .layer = row->layer,
-                                     .name = sd_model_layer_name(c->model, row->layer),
+                                     .name = sd_model_words_layer(c->model, row->layer),
                                      .sum = &row->sum });
     }
     return 0;
@@ -190,7 +190,7 @@ static int put_tree(struct walk *k, struct sd_view *v)
                                      .request = k->request,
                                      .arena = &v->arena,
                                      .layer = layer,
-                                     .name = sd_model_short_name(m, layer),
+                                     .name = sd_model_words_short_name(m, layer),
                                      .sum = &k->costs->within[layer] });
     }
     return 0;

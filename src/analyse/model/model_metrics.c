@@ -72,8 +72,8 @@ static int compare(const void *p, const void *q, void *sorting)
     return a < b ? -1 : a > b;
 }
 
-void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
-                    enum sd_model_direction direction, uint32_t *order)
+void sd_model_metric_order(const struct sd_model_costs *costs, enum sd_model_metric k,
+                           enum sd_model_direction direction, uint32_t *order)
 {
     struct sorting s = { costs, k, direction };
 

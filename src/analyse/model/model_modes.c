@@ -86,7 +86,7 @@ bool sd_mode_layer_is_nd(const struct sd_model *m, uint32_t layer, const char *s
 bool sd_mode_layer_is_attention(const struct sd_model *m, uint32_t layer)
 {
     return sd_mode_layer_is(m, layer, "MultiheadAttention") &&
-           sd_layer_number(m, layer, "num_heads", 0, 0) > 0 &&
+           sd_model_layer_number(m, layer, "num_heads", 0, 0) > 0 &&
            (sd_mode_layer_has(m, layer, "in_proj_weight") ||
             sd_mode_layer_has(m, layer, "q_proj_weight"));
 }

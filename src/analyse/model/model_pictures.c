@@ -29,7 +29,7 @@ static double amount(const struct sd_model_sum *s, enum sd_model_metric k)
     return v > 0 ? (double)v : 0;
 }
 
-int sd_model_not_measured(enum sd_model_metric k)
+int sd_model_pictures_not_measured(enum sd_model_metric k)
 {
     const char *how = k == SD_BY_ACTIVATION_BYTES ? "--memory"
                       : k == SD_BY_BACKWARD_TIME  ? "--runtime --backward"
@@ -103,12 +103,13 @@ static int add_layers(struct making *k, bool is_sorted)
     for (uint32_t i = 0; i < c->n_rows; i++)
         order[i] = i;
     if (is_sorted)
-        sd_model_order(c, k->request->model_metric, SD_MODEL_LARGEST_FIRST, order);
+        sd_model_metric_order(c, k->request->model_metric, SD_MODEL_LARGEST_FIRST,
+                              order);
     for (size_t i = 0; i < c->n_rows; i++) {
         const struct sd_model_row *row = &c->rows[order[i]];
 
         if (is_bar(k, row))
-            add_bar(k, sd_model_layer_name(c->model, row->layer),
+            add_bar(k, sd_model_words_layer(c->model, row->layer),
                     sd_model_text(c->model, c->model->layers[row->layer].type),
                     &row->sum);
     }
@@ -142,7 +143,7 @@ static int cut(struct making *k)
 static const char *bars_title(struct making *k)
 {
     const char *what = sd_model_metric_title(k->request->model_metric);
-    const char *model = sd_model_title(k->costs->model);
+    const char *model = sd_model_words_title(k->costs->model);
     const char *of = k->request->type ? k->request->type : "layers";
 
     switch (k->kind) {
@@ -194,7 +195,7 @@ int sd_model_bars(const struct sd_model_costs *c, enum sd_model_bars_kind kind,
     *out = (struct sd_view_bars){ 0 };
     if (kind != SD_MODEL_BARS_MEMORY &&
         sd_model_metric_of(&c->total, w->model_metric) < 0)
-        return sd_model_not_measured(w->model_metric);
+        return sd_model_pictures_not_measured(w->model_metric);
     out->bars = sd_arena_alloc(a, (most + 1) * sizeof *out->bars);
     if (!out->bars)
         return sd_no_memory();
@@ -262,10 +263,10 @@ static int fill_box(struct mapping *k, struct sd_map_box *b, uint32_t layer)
     char text[SD_TEXT_MAX];
 
     if (call)
-        shapes = sd_operands_text(k->arena, call->out, call->n_out);
+        shapes = sd_model_words_operands(k->arena, call->out, call->n_out);
     if (!shapes)
         return sd_no_memory();
-    b->name = sd_model_layer_name(m, layer);
+    b->name = sd_model_words_layer(m, layer);
     b->about =
         sd_arena_printf(k->arena, "%s%s%s", sd_model_text(m, m->layers[layer].type),
                         *shapes ? "  → " : "", shapes);
@@ -351,7 +352,7 @@ static int set_map_words(struct mapping *k)
 {
     const char *what = sd_model_metric_title(k->metric);
 
-    k->out->title = sd_model_title(k->costs->model);
+    k->out->title = sd_model_words_title(k->costs->model);
     k->out->subtitle = sums_text(k->costs, k->arena, NULL);
     k->out->quantity = sd_arena_printf(k->arena, "the redder, the more %s", what);
     return k->out->subtitle && k->out->quantity ? 0 : sd_no_memory();
@@ -367,7 +368,7 @@ int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
 
     *out = (struct sd_view_map){ 0 };
     if (sd_model_metric_of(&c->total, metric) < 0)
-        return sd_model_not_measured(metric);
+        return sd_model_pictures_not_measured(metric);
     rc = prepare(&k);
     if (rc == 0)
         rc = set_map_words(&k);

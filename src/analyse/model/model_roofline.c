@@ -28,7 +28,7 @@ static int add_words(const struct sd_model_costs *c, const char *dtype,
     char peak[SD_TEXT_MAX], bytes[SD_TEXT_MAX];
 
     out->title = sd_arena_printf(a, "%s: layers in the roofline of this machine",
-                                 sd_model_title(c->model));
+                                 sd_model_words_title(c->model));
     out->subtitle = sd_arena_printf(
         a, "peak %s%s/s (%s), memory %sB/s; a dot's size is its share of all FLOPs",
         sd_text_scaled(peak, out->peak), operations(dtype), dtype,
@@ -62,9 +62,9 @@ int sd_model_roofline(const struct sd_model_costs *c, const struct sd_view_reque
         if (!has_place(s))
             continue;
         out->points[out->n_points++] = (struct sd_roofline_point){
-            .name = sd_model_layer_name(c->model, c->rows[i].layer),
+            .name = sd_model_words_layer(c->model, c->rows[i].layer),
             .intensity = (double)s->work / bytes,
-            .rate = sd_model_rate(s),
+            .rate = sd_model_column_rate(s),
             .share = (double)s->work / (double)c->total.work, /* it has some itself */
         };
     }

@@ -34,12 +34,12 @@ int sd_model_table_of_tensors(const struct sd_model_costs *c, struct sd_view *v)
 
         *sd_view_cell(t, i, 0) = sd_model_column_text(sd_model_text(m, x->name));
         *sd_view_cell(t, i, 1) =
-            sd_model_column_text(sd_operands_text(&v->arena, &o, 1));
+            sd_model_column_text(sd_model_words_operands(&v->arena, &o, 1));
         *sd_view_cell(t, i, 2) = sd_model_column_text(sd_dtype_about(x->dtype)->name);
         *sd_view_cell(t, i, 3) = sd_cell_number(SD_CELL_COUNT, is_buffer ? 0 : n);
         *sd_view_cell(t, i, 4) = sd_cell_number(SD_CELL_COUNT, is_buffer ? n : 0);
         *sd_view_cell(t, i, 5) =
-            sd_cell_number(SD_CELL_BYTES, is_tied ? 0 : sd_tensor_bytes(x));
+            sd_cell_number(SD_CELL_BYTES, is_tied ? 0 : sd_model_tensor_bytes(x));
         *sd_view_cell(t, i, 6) = sd_model_column_text(
             is_tied     ? "tied"
             : is_buffer ? "buffer"
@@ -70,7 +70,7 @@ int sd_model_table_of_dtypes(const struct sd_model_costs *c, struct sd_view *v)
             continue;
         n_rows += n[x->dtype]++ == 0;
         elements[x->dtype] = sd_plus(elements[x->dtype], sd_dims_elements(x->dims));
-        bytes[x->dtype] = sd_plus(bytes[x->dtype], sd_tensor_bytes(x));
+        bytes[x->dtype] = sd_plus(bytes[x->dtype], sd_model_tensor_bytes(x));
     }
     t = sd_views_add(v, "dtypes", columns, sizeof columns / sizeof *columns, n_rows);
     if (!t)

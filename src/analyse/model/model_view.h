@@ -12,26 +12,27 @@
 /* --- Words */
 
 /* "ResNet18", or what else is known of it: the file's name, "model". */
-const char *sd_model_title(const struct sd_model *m);
+const char *sd_model_words_title(const struct sd_model *m);
 /* A layer's name in the model; of the model itself its title. */
-const char *sd_model_layer_name(const struct sd_model *m, uint32_t layer);
+const char *sd_model_words_layer(const struct sd_model *m, uint32_t layer);
 /* Inside its parent a layer goes by the rest of its name. */
-const char *sd_model_short_name(const struct sd_model *m, uint32_t layer);
+const char *sd_model_words_short_name(const struct sd_model *m, uint32_t layer);
 /* The type of most elements of its parameters, as torch calls it; "float32" without
  * any. */
-const char *sd_model_dtype(const struct sd_model *m);
+const char *sd_model_words_dtype(const struct sd_model *m);
 /* Files of weights do not say what is trained. */
 bool sd_model_knows_training(const struct sd_model *m);
 /* Is it known what is computed?  Of a model that ran and of a graph, also where that is
  * nothing; weights alone do not tell. */
 bool sd_model_knows_operators(const struct sd_model *m);
 /* "1×3×224×224"; "1×10, 1×10" of several; in the arena, NULL without memory. */
-const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, size_t n);
+const char *sd_model_words_operands(struct sd_arena *a, const struct sd_operand *o,
+                                    size_t n);
 
 /* FLOPs a second in forward and backward, as far as they were timed: those of the
  * backward count only with its time.  They are ours, however the costs are counted.
  * 0: nothing was timed. */
-double sd_model_rate(const struct sd_model_sum *s);
+double sd_model_column_rate(const struct sd_model_sum *s);
 
 /* --- Pictures */
 
@@ -44,7 +45,7 @@ enum sd_model_bars_kind {
 };
 /* Fails: a metric was asked for that nobody measured.  Says with what it would have
  * been; files and captures cannot be asked again. */
-int sd_model_not_measured(enum sd_model_metric k);
+int sd_model_pictures_not_measured(enum sd_model_metric k);
 
 /* The request says which metric, of which type of layers, and how many.  All in the
  * arena. */

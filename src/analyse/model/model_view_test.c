@@ -338,18 +338,18 @@ TEST(a_models_dtype_is_that_of_most_of_its_parameters)
     struct sd_model m;
 
     CHECK(sd_model_init(&m) == 0);
-    CHECK(!strcmp(sd_model_dtype(&m), "float32"));
+    CHECK(!strcmp(sd_model_words_dtype(&m), "float32"));
     CHECK(sd_model_tensor(&m, &t) == 0);
-    CHECK(!strcmp(sd_model_dtype(&m), "float64"));
+    CHECK(!strcmp(sd_model_words_dtype(&m), "float64"));
     t.dtype = SD_DTYPE_BF16;
     t.dims.d = (int64_t[]){ 9 };
     CHECK(sd_model_tensor(&m, &t) == 0);
-    CHECK(!strcmp(sd_model_dtype(&m), "bfloat16"));
+    CHECK(!strcmp(sd_model_words_dtype(&m), "bfloat16"));
     t.dtype = SD_DTYPE_I64;
     t.dims.d = (int64_t[]){ 99 };
     t.flags = SD_TENSOR_BUFFER;
     CHECK(sd_model_tensor(&m, &t) == 0);
-    CHECK(!strcmp(sd_model_dtype(&m), "bfloat16"));
+    CHECK(!strcmp(sd_model_words_dtype(&m), "bfloat16"));
     sd_model_release(&m);
 }
 
@@ -418,9 +418,9 @@ TEST(bars_that_are_not_drawn_are_counted_and_many_rows_are_sorted)
         CHECK(sd_model_tensor(&m, &t) == 0);
     }
     CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0 && c.n_rows == LAYERS);
-    sd_model_order(&c, w.model_metric, SD_MODEL_LARGEST_FIRST, order);
+    sd_model_metric_order(&c, w.model_metric, SD_MODEL_LARGEST_FIRST, order);
     CHECK(order[0] == LAYERS - 2 && order[1] == LAYERS - 1 && order[LAYERS - 1] == 1);
-    sd_model_order(&c, w.model_metric, SD_MODEL_SMALLEST_FIRST, order);
+    sd_model_metric_order(&c, w.model_metric, SD_MODEL_SMALLEST_FIRST, order);
     CHECK(order[0] == 0 && order[1] == 1 && order[LAYERS - 1] == LAYERS - 1);
     CHECK(sd_model_bars(&c, SD_MODEL_BARS_TOP, &w, &a, &b) == 0);
     CHECK(b.n_bars == SD_BARS_MAX && strcmp(b.note, "50 more are not drawn") == 0);

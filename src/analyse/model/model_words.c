@@ -4,7 +4,7 @@
 
 #include "analyse/model/model_view.h"
 
-const char *sd_model_title(const struct sd_model *m)
+const char *sd_model_words_title(const struct sd_model *m)
 {
     const char *type = sd_model_text(m, m->layers[SD_MODEL_ROOT].type);
     const char *path = sd_model_fact_of(m, "path");
@@ -15,7 +15,7 @@ const char *sd_model_title(const struct sd_model *m)
     return slash && slash[1] ? slash + 1 : path ? path : "model";
 }
 
-const char *sd_model_dtype(const struct sd_model *m)
+const char *sd_model_words_dtype(const struct sd_model *m)
 {
     int64_t elements[UINT8_MAX + 1] = { 0 }; /* one of a damaged file may be any */
     size_t most = SD_DTYPE_F32;
@@ -69,7 +69,8 @@ static const char *kept(struct sd_arena *a, struct sd_buf *text)
     return copy;
 }
 
-const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, size_t n)
+const char *sd_model_words_operands(struct sd_arena *a, const struct sd_operand *o,
+                                    size_t n)
 {
     enum { MOST = 4 };
     struct sd_buf text = { 0 };
@@ -88,16 +89,16 @@ const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, siz
     return kept(a, &text);
 }
 
-const char *sd_model_layer_name(const struct sd_model *m, uint32_t layer)
+const char *sd_model_words_layer(const struct sd_model *m, uint32_t layer)
 {
     const char *name = sd_model_text(m, m->layers[layer].name);
 
-    return *name ? name : layer == SD_MODEL_ROOT ? sd_model_title(m) : "?";
+    return *name ? name : layer == SD_MODEL_ROOT ? sd_model_words_title(m) : "?";
 }
 
-const char *sd_model_short_name(const struct sd_model *m, uint32_t layer)
+const char *sd_model_words_short_name(const struct sd_model *m, uint32_t layer)
 {
-    const char *name = sd_model_layer_name(m, layer);
+    const char *name = sd_model_words_layer(m, layer);
     const char *above = sd_model_text(m, m->layers[m->layers[layer].parent].name);
     size_t n = strlen(above);
 

@@ -118,8 +118,8 @@ struct sd_cost sd_op_cost(const struct sd_model *m, const struct sd_model_op *op
         cost.written_bytes = bytes_of(op->out, op->n_out);
     }
     if (op->given_macs < -1) {
-        set_macs(&cost, sd_given_flops(op->given_macs) / 2);
-        cost.flops = sd_given_flops(op->given_macs);
+        set_macs(&cost, sd_model_given_flops(op->given_macs) / 2);
+        cost.flops = sd_model_given_flops(op->given_macs);
         return cost;
     }
     macs = op->given_macs >= 0 ? op->given_macs : rule.count ? rule.count(m, op) : -1;

@@ -274,11 +274,11 @@ TEST(a_rule_of_the_users_is_believed)
     c = sd_op_cost(&fresh, &fresh.ops[0]);
     CHECK(c.known == SD_OP_COUNTED);
     CHECK(c.macs == 7 && c.flops == 14 && c.read_bytes == 2048);
-    fresh.ops[0].given_macs = sd_given_flops(5);
+    fresh.ops[0].given_macs = sd_model_given_flops(5);
     c = sd_op_cost(&fresh, &fresh.ops[0]);
     CHECK(c.known == SD_OP_COUNTED);
     CHECK(c.macs == 2 && c.flops == 5);
-    fresh.ops[0].given_macs = sd_given_flops(0);
+    fresh.ops[0].given_macs = sd_model_given_flops(0);
     c = sd_op_cost(&fresh, &fresh.ops[0]);
     CHECK(c.known == SD_OP_COUNTED && c.flops == 0);
     sd_model_release(&fresh);

@@ -26,7 +26,7 @@ static int64_t axis(const struct sd_operand *o, int at)
 {
     uint32_t found;
 
-    return o && sd_axis_find(at, o->dims.n, &found) ? o->dims.d[found] : UNFIT;
+    return o && sd_shapes_axis_find(at, o->dims.n, &found) ? o->dims.d[found] : UNFIT;
 }
 
 static int64_t elements(const struct sd_operand *o)
@@ -108,8 +108,9 @@ int64_t sd_rule_foreach_mm(const struct sd_model *m, const struct sd_model_op *o
 static int64_t gemm(const struct sd_model *m, const struct sd_model_op *op, size_t b_at)
 {
     const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, b_at);
-    unsigned flags = (sd_op_number(m, op, "transA", 0, 0) ? SD_MATMUL_TURN_A : 0) |
-                     (sd_op_number(m, op, "transB", 0, 0) ? SD_MATMUL_TURN_B : 0);
+    unsigned flags =
+        (sd_model_op_number(m, op, "transA", 0, 0) ? SD_MATMUL_TURN_A : 0) |
+        (sd_model_op_number(m, op, "transB", 0, 0) ? SD_MATMUL_TURN_B : 0);
 
     return a && b && a->dims.n == 2 && b->dims.n == 2 ? matmul(a, b, flags) : UNFIT;
 }
@@ -128,8 +129,9 @@ int64_t sd_rule_gemm_q(const struct sd_model *m, const struct sd_model_op *op)
 int64_t sd_rule_fused_matmul(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *a = tensor_in(op, 0);
-    bool turned = sd_op_number(m, op, "transA", 0, 0) != 0;
-    bool is_first = a && a->dims.n > 2 && sd_op_number(m, op, "transBatchA", 0, 0) != 0;
+    bool turned = sd_model_op_number(m, op, "transA", 0, 0) != 0;
+    bool is_first =
+        a && a->dims.n > 2 && sd_model_op_number(m, op, "transBatchA", 0, 0) != 0;
 
     return PRODUCT(elements(tensor_out(op)), axis(a, !turned ? -1 : is_first ? 0 : -2));
 }
@@ -147,8 +149,8 @@ int64_t sd_rule_linear(const struct sd_model *m, const struct sd_model_op *op)
 /* Gradients that are wanted, of the first two: the bias' is a sum, not a product. */
 static int64_t wanted(const struct sd_model *m, const struct sd_model_op *op)
 {
-    return (sd_op_number(m, op, "output_mask", 0, 1) != 0) +
-           (sd_op_number(m, op, "output_mask", 1, 1) != 0);
+    return (sd_model_op_number(m, op, "output_mask", 0, 1) != 0) +
+           (sd_model_op_number(m, op, "output_mask", 1, 1) != 0);
 }
 
 /* input, gradient, weight */
@@ -226,8 +228,8 @@ int64_t sd_rule_nested_matmul_backward(const struct sd_model *m,
                                        const struct sd_model_op *op)
 {
     size_t parts = n_parts(op);
-    int64_t n = (sd_op_number(m, op, "mask", 0, 1) != 0) +
-                (sd_op_number(m, op, "mask", 1, 1) != 0);
+    int64_t n = (sd_model_op_number(m, op, "mask", 0, 1) != 0) +
+                (sd_model_op_number(m, op, "mask", 1, 1) != 0);
 
     if (parts == 0 || parts % 3 != 0 || parts != op->n_in)
         return UNFIT;
@@ -248,7 +250,7 @@ int64_t sd_rule_packed_out(const struct sd_model *m, const struct sd_model_op *o
     int64_t width = UNFIT;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0] && width < 0; i++)
-        width = sd_op_number(m, op, words[i], 0, UNFIT);
+        width = sd_model_op_number(m, op, words[i], 0, UNFIT);
     return PRODUCT(elements(tensor_in(op, 0)), width);
 }
 
@@ -324,7 +326,7 @@ int64_t sd_rule_trilinear(const struct sd_model *m, const struct sd_model_op *op
         for (size_t i = 0; i < 3; i++) {
             int64_t own = spread_axis(&op->in[i], expand[i], at);
 
-            if (own < 0 || !sd_axis_broadcast(size, own, &size))
+            if (own < 0 || !sd_shapes_axis_broadcast(size, own, &size))
                 return UNFIT;
         }
         all = PRODUCT(all, size);
@@ -367,7 +369,7 @@ static bool fits_channels(const struct sd_operand *x, const struct sd_operand *w
 
 int64_t sd_rule_conv(const struct sd_model *m, const struct sd_model_op *op)
 {
-    if (sd_op_number(m, op, "transposed", 0, 0))
+    if (sd_model_op_number(m, op, "transposed", 0, 0))
         return sd_rule_conv_transposed(m, op);
     if (!fits_channels(tensor_in(op, 0), tensor_in(op, 1)))
         return UNFIT;
@@ -397,7 +399,7 @@ int64_t sd_rule_conv_tbc(const struct sd_model *m, const struct sd_model_op *op)
 
 int64_t sd_rule_conv_backward(const struct sd_model *m, const struct sd_model_op *op)
 {
-    bool transposed = sd_op_number(m, op, "transposed", 0, 0) != 0;
+    bool transposed = sd_model_op_number(m, op, "transposed", 0, 0) != 0;
     const struct sd_operand *at = tensor_in(op, transposed ? 1 : 0);
 
     return PRODUCT(conv(at, tensor_in(op, 2)), wanted(m, op));
@@ -539,8 +541,8 @@ int64_t sd_rule_onnx_attention(const struct sd_model *m, const struct sd_model_o
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
     const struct sd_operand *v = tensor_in(op, 2);
-    int64_t n_q = sd_op_number(m, op, "q_num_heads", 0, UNFIT);
-    int64_t n_kv = sd_op_number(m, op, "kv_num_heads", 0, n_q);
+    int64_t n_q = sd_model_op_number(m, op, "q_num_heads", 0, UNFIT);
+    int64_t n_kv = sd_model_op_number(m, op, "kv_num_heads", 0, n_q);
     int64_t n_keys = sum(axis(k, -2), past_keys(op, 4));
 
     if (!q || !k || !v)
@@ -561,9 +563,9 @@ static int64_t packed_attention(const struct sd_model *m, const struct sd_model_
 {
     const struct sd_operand *x = tensor_in(op, 0), *w = tensor_in(op, 1);
     int64_t keys = sum(axis(x, 1), past_keys(op, past_at)), third = axis(w, 1) / 3;
-    int64_t n_q = sd_op_number(m, op, "qkv_hidden_sizes", 0, third);
-    int64_t n_k = sd_op_number(m, op, "qkv_hidden_sizes", 1, third);
-    int64_t n_v = sd_op_number(m, op, "qkv_hidden_sizes", 2, third);
+    int64_t n_q = sd_model_op_number(m, op, "qkv_hidden_sizes", 0, third);
+    int64_t n_k = sd_model_op_number(m, op, "qkv_hidden_sizes", 1, third);
+    int64_t n_v = sd_model_op_number(m, op, "qkv_hidden_sizes", 2, third);
 
     if (!x || !w || x->dims.n != 3 || w->dims.n != 2 || axis(x, 2) != axis(w, 0) ||
         n_q != n_k || sum(sum(n_q, n_k), n_v) != axis(w, 1))
@@ -619,8 +621,8 @@ int64_t sd_rule_microsoft_multi_head(const struct sd_model *m,
 int64_t sd_rule_group_query(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
-    int64_t heads = sd_op_number(m, op, "num_heads", 0, UNFIT);
-    int64_t kv_heads = sd_op_number(m, op, "kv_num_heads", 0, UNFIT);
+    int64_t heads = sd_model_op_number(m, op, "num_heads", 0, UNFIT);
+    int64_t kv_heads = sd_model_op_number(m, op, "kv_num_heads", 0, UNFIT);
     int64_t width = axis(q, 2), keys = k ? axis(k, 1) : axis(q, 1);
 
     if (!q || q->dims.n != 3 || (k && k->dims.n != 3))

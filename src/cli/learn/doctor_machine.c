@@ -24,47 +24,48 @@ enum { N_READS = 200 };
 
 static const char scope_remedy[] = "sudo sysctl kernel.yama.ptrace_scope=0";
 
-static void look_at_system(struct sd_findings *f)
+static void look_at_system(struct sd_doctor_findings *f)
 {
     struct utsname u;
 
-    sd_findings_add(f, SD_FINDING_FACT, "sonde", "", "%s", SONDE_VERSION);
+    sd_doctor_findings_add(f, SD_FINDING_FACT, "sonde", "", "%s", SONDE_VERSION);
     if (uname(&u) == 0)
-        sd_findings_add(f, SD_FINDING_FACT, "system", "", "%s %s %s", u.sysname,
-                        u.release, u.machine);
+        sd_doctor_findings_add(f, SD_FINDING_FACT, "system", "", "%s %s %s", u.sysname,
+                               u.release, u.machine);
 }
 
 /* What holds for every process: asked by looking at our own parent. */
-static void look_at_rights(struct sd_findings *f)
+static void look_at_rights(struct sd_doctor_findings *f)
 {
     struct sd_diagnosis d;
     pid_t us = getpid();
 
     sd_diagnose(&d, getppid());
-    sd_findings_add(f, SD_FINDING_FACT, "user", "",
-                    "uid %u, %s the capability SYS_PTRACE", (unsigned)geteuid(),
-                    d.is_root ? "with" : "without");
+    sd_doctor_findings_add(f, SD_FINDING_FACT, "user", "",
+                           "uid %u, %s the capability SYS_PTRACE", (unsigned)geteuid(),
+                           d.is_root ? "with" : "without");
     if (d.ptrace_scope < 0)
-        sd_findings_add(f, SD_FINDING_GOOD, "ptrace_scope", "",
-                        "none (no Yama): own processes can be read");
+        sd_doctor_findings_add(f, SD_FINDING_GOOD, "ptrace_scope", "",
+                               "none (no Yama): own processes can be read");
     else if (d.ptrace_scope == 0 || (d.is_root && d.ptrace_scope < 3))
-        sd_findings_add(f, SD_FINDING_GOOD, "ptrace_scope", "", "%d: %s can be read",
-                        d.ptrace_scope, d.is_root ? "every process" : "own processes");
+        sd_doctor_findings_add(f, SD_FINDING_GOOD, "ptrace_scope", "",
+                               "%d: %s can be read", d.ptrace_scope,
+                               d.is_root ? "every process" : "own processes");
     else
-        sd_findings_add(f, SD_FINDING_LACK, "ptrace_scope",
-                        d.ptrace_scope == 3 ? "" : scope_remedy, "%d: %s",
-                        d.ptrace_scope,
-                        d.ptrace_scope == 1
-                            ? "only programs that sonde itself has started can be read"
-                            : "other processes cannot be read");
+        sd_doctor_findings_add(
+            f, SD_FINDING_LACK, "ptrace_scope", d.ptrace_scope == 3 ? "" : scope_remedy,
+            "%d: %s", d.ptrace_scope,
+            d.ptrace_scope == 1
+                ? "only programs that sonde itself has started can be read"
+                : "other processes cannot be read");
     if (sd_remote_is_forbidden())
-        sd_findings_add(
+        sd_doctor_findings_add(
             f, SD_FINDING_LACK, "seccomp",
             "docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined",
             "sonde may not call process_vm_readv, so it reads /proc/PID/mem instead");
     if (sd_remote_inner_pid(us) != us)
-        sd_findings_add(f, SD_FINDING_FACT, "container", "",
-                        "we are in a pid namespace of our own");
+        sd_doctor_findings_add(f, SD_FINDING_FACT, "container", "",
+                               "we are in a pid namespace of our own");
 }
 
 static pid_t start_sleeper(void)
@@ -80,7 +81,7 @@ static pid_t start_sleeper(void)
 }
 
 /* Reads eight bytes of a child of ours: it has our memory at the same addresses. */
-static void look_at_reads(struct sd_findings *f)
+static void look_at_reads(struct sd_doctor_findings *f)
 {
     static const uint64_t there = 42;
     pid_t pid = start_sleeper();
@@ -96,12 +97,12 @@ static void look_at_reads(struct sd_findings *f)
             best = sd_clock_ns() - from;
     }
     if (rc == 0 && v == there)
-        sd_findings_add(f, SD_FINDING_GOOD, "reading", "",
-                        "%.1f us for a small read of another process%s",
-                        (double)best / 1e3, r.mem >= 0 ? ", through /proc" : "");
+        sd_doctor_findings_add(f, SD_FINDING_GOOD, "reading", "",
+                               "%.1f us for a small read of another process%s",
+                               (double)best / 1e3, r.mem >= 0 ? ", through /proc" : "");
     else
-        sd_findings_add(f, SD_FINDING_BAD, "reading", "", "a child of ours: %s",
-                        sd_fail_text());
+        sd_doctor_findings_add(f, SD_FINDING_BAD, "reading", "", "a child of ours: %s",
+                               sd_fail_text());
     if (pid > 0) {
         sd_remote_close(&r);
         kill(pid, SIGKILL);
@@ -109,32 +110,35 @@ static void look_at_reads(struct sd_findings *f)
     }
 }
 
-static void look_at_package(struct sd_findings *f)
+static void look_at_package(struct sd_doctor_findings *f)
 {
     const char *package = sd_package_find(&f->arena);
     struct sd_interpreter python;
     struct sd_buf extensions = { 0 };
 
     if (!package) {
-        sd_findings_add(f, SD_FINDING_LACK, "package", "pip install sonde",
-                        "the Python package of sonde was not found, so sonde records "
-                        "nothing inside programs");
+        sd_doctor_findings_add(
+            f, SD_FINDING_LACK, "package", "pip install sonde",
+            "the Python package of sonde was not found, so sonde records "
+            "nothing inside programs");
         return;
     }
     sd_package_extensions(&f->arena, package, &extensions);
-    sd_findings_add(f, SD_FINDING_GOOD, "package", "", "%s (%s)", package,
-                    sd_buf_string(&extensions));
+    sd_doctor_findings_add(f, SD_FINDING_GOOD, "package", "", "%s (%s)", package,
+                           sd_buf_string(&extensions));
     sd_buf_release(&extensions);
     if (sd_interpreter_find(&f->arena, NULL, &python) < 0)
-        sd_findings_add(f, SD_FINDING_LACK, "interpreter", "", "%s", sd_fail_text());
+        sd_doctor_findings_add(f, SD_FINDING_LACK, "interpreter", "", "%s",
+                               sd_fail_text());
     else if (sd_interpreter_fits(&f->arena, python.path, package) < 0)
-        sd_findings_add(f, SD_FINDING_LACK, "interpreter", "", "%s", sd_fail_text());
+        sd_doctor_findings_add(f, SD_FINDING_LACK, "interpreter", "", "%s",
+                               sd_fail_text());
     else
-        sd_findings_add(f, SD_FINDING_GOOD, "interpreter", "",
-                        "%s, and its extension is there", python.path);
+        sd_doctor_findings_add(f, SD_FINDING_GOOD, "interpreter", "",
+                               "%s, and its extension is there", python.path);
 }
 
-static void look_at_libraries(struct sd_findings *f)
+static void look_at_libraries(struct sd_doctor_findings *f)
 {
     static const struct {
         const char *name, *file, *use, *remedy;
@@ -153,22 +157,23 @@ static void look_at_libraries(struct sd_findings *f)
         void *library = dlopen(libraries[i].file, RTLD_LAZY | RTLD_LOCAL);
 
         if (library)
-            sd_findings_add(f, SD_FINDING_GOOD, libraries[i].name, "", "there, for %s",
-                            libraries[i].use);
+            sd_doctor_findings_add(f, SD_FINDING_GOOD, libraries[i].name, "",
+                                   "there, for %s", libraries[i].use);
         else
-            sd_findings_add(f, SD_FINDING_LACK, libraries[i].name, libraries[i].remedy,
-                            "not installed: no %s", libraries[i].use);
+            sd_doctor_findings_add(f, SD_FINDING_LACK, libraries[i].name,
+                                   libraries[i].remedy, "not installed: no %s",
+                                   libraries[i].use);
     }
 #ifdef HAVE_NCURSES
-    sd_findings_add(f, SD_FINDING_GOOD, "built in", "", "zstd, ncurses, PCRE2");
+    sd_doctor_findings_add(f, SD_FINDING_GOOD, "built in", "", "zstd, ncurses, PCRE2");
 #else
-    sd_findings_add(
+    sd_doctor_findings_add(
         f, SD_FINDING_LACK, "built in", "",
         "zstd and PCRE2, but not ncurses: top prints tables, without a screen");
 #endif
 }
 
-void sd_doctor_machine(struct sd_findings *f)
+void sd_doctor_machine(struct sd_doctor_findings *f)
 {
     look_at_system(f);
     look_at_rights(f);

@@ -21,8 +21,8 @@ static const struct sd_option options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-void sd_findings_add(struct sd_findings *f, enum sd_finding_kind kind, const char *name,
-                     const char *remedy, const char *fmt, ...)
+void sd_doctor_findings_add(struct sd_doctor_findings *f, enum sd_finding_kind kind,
+                            const char *name, const char *remedy, const char *fmt, ...)
 {
     struct sd_buf text = { 0 };
     va_list args;
@@ -42,10 +42,10 @@ void sd_findings_add(struct sd_findings *f, enum sd_finding_kind kind, const cha
     sd_buf_release(&text);
 }
 
-void sd_findings_release(struct sd_findings *f)
+void sd_doctor_findings_release(struct sd_doctor_findings *f)
 {
     sd_arena_release(&f->arena);
-    *f = (struct sd_findings){ 0 };
+    *f = (struct sd_doctor_findings){ 0 };
 }
 
 /* --- Printing */
@@ -70,7 +70,8 @@ static const char *colour_of(enum sd_finding_kind kind)
     return kind == SD_FINDING_GOOD ? "32" : kind == SD_FINDING_BAD ? "1;31" : "33";
 }
 
-static void put_text(struct sd_out *out, const struct sd_findings *f, bool colour)
+static void put_text(struct sd_out *out, const struct sd_doctor_findings *f,
+                     bool colour)
 {
     for (size_t i = 0; i < f->n; i++) {
         const struct sd_finding *x = &f->items[i];
@@ -89,7 +90,7 @@ static void put_text(struct sd_out *out, const struct sd_findings *f, bool colou
     }
 }
 
-static void put_json(struct sd_out *out, const struct sd_findings *f)
+static void put_json(struct sd_out *out, const struct sd_doctor_findings *f)
 {
     struct sd_json j;
 
@@ -116,7 +117,7 @@ static void put_json(struct sd_out *out, const struct sd_findings *f)
 static int run(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
-    struct sd_findings f = { 0 };
+    struct sd_doctor_findings f = { 0 };
     struct sd_out out;
     pid_t pid = 0;
     int rc = 0, status;
@@ -139,7 +140,7 @@ static int run(const struct sd_command *c)
     else
         put_text(&out, &f, sd_style_for(c, STDOUT_FILENO).colour);
     status = f.is_bad;
-    sd_findings_release(&f);
+    sd_doctor_findings_release(&f);
     return sd_finish_stdout(&out, status);
 }
 

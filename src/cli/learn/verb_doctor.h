@@ -28,7 +28,7 @@ struct sd_finding {
 };
 
 enum { SD_FINDINGS_MAX = 64 };
-struct sd_findings { /* all zero is a fresh one */
+struct sd_doctor_findings { /* all zero is a fresh one */
     struct sd_arena arena;
     struct sd_finding items[SD_FINDINGS_MAX];
     size_t n;
@@ -36,13 +36,13 @@ struct sd_findings { /* all zero is a fresh one */
 };
 
 /* Behind SD_FINDINGS_MAX nothing is added. */
-void sd_findings_add(struct sd_findings *f, enum sd_finding_kind kind, const char *name,
-                     const char *remedy, const char *fmt, ...)
+void sd_doctor_findings_add(struct sd_doctor_findings *f, enum sd_finding_kind kind,
+                            const char *name, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-void sd_findings_release(struct sd_findings *f);
+void sd_doctor_findings_release(struct sd_doctor_findings *f);
 
 /* This machine, this user, this installation (doctor_machine.c). */
-void sd_doctor_machine(struct sd_findings *f);
+void sd_doctor_machine(struct sd_doctor_findings *f);
 /* A process, from the right to read it to its stacks (doctor_process.c). */
-void sd_doctor_process(struct sd_findings *f, pid_t pid);
+void sd_doctor_process(struct sd_doctor_findings *f, pid_t pid);
 #endif

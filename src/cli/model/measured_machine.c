@@ -13,7 +13,7 @@
 
 enum { NOTES_MAX = 2, NOTE_MAX = 256 };
 
-int sd_machine_known(bool is_fresh, struct sd_machine *m)
+int sd_measured_machine_known(bool is_fresh, struct sd_machine *m)
 {
     int rc;
 
@@ -170,14 +170,14 @@ static void put_json(struct sd_out *out, const struct sd_machine *m)
     sd_out_text(out, "\n");
 }
 
-int sd_machine_info(const struct sd_command *c, bool is_fresh, bool is_json)
+int sd_measured_machine_info(const struct sd_command *c, bool is_fresh, bool is_json)
 {
     struct sd_machine m;
     struct sd_out out;
     int rc;
 
     (void)c;
-    rc = sd_machine_known(is_fresh, &m);
+    rc = sd_measured_machine_known(is_fresh, &m);
     if (rc < 0)
         return sd_say_failure(rc);
     sd_out_to_fd(&out, STDOUT_FILENO);

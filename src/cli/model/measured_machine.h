@@ -9,7 +9,7 @@
 #include "machine/machine.h"
 
 /* What was kept, or else what is measured now, and kept. */
-int sd_machine_known(bool is_fresh, struct sd_machine *m);
+int sd_measured_machine_known(bool is_fresh, struct sd_machine *m);
 /* Prints it; the exit status. */
-int sd_machine_info(const struct sd_command *c, bool is_fresh, bool is_json);
+int sd_measured_machine_info(const struct sd_command *c, bool is_fresh, bool is_json);
 #endif

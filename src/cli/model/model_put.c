@@ -28,7 +28,7 @@ static void put_totals(struct sd_out *out, const struct sd_model_costs *c)
     const struct sd_model_sum *t = &c->total;
     char n[4][SD_TEXT_MAX];
 
-    put_escaped(out, sd_model_title(c->model));
+    put_escaped(out, sd_model_words_title(c->model));
     sd_out_printf(out, ": %s%s parameters (%s)", at_least(t->params),
                   sd_text_count(n[0], t->params), sd_text_bytes(n[1], t->param_bytes));
     if (t->trainable != t->params && sd_model_knows_training(c->model))
@@ -327,7 +327,7 @@ void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
 
     sd_json_init(&j, out, true);
     sd_json_object(&j);
-    sd_json_key_string(&j, "model", sd_model_title(c->model));
+    sd_json_key_string(&j, "model", sd_model_words_title(c->model));
     put_sums(&j, c);
     key_number(&j, "forward_ns", whole_ns(c->model, "forward_ns", c->total.time_ns));
     sd_json_key_string(&j, "count", sd_model_mode_name(c->mode));

@@ -358,7 +358,7 @@ static int know_machine(struct sd_machine *machine)
     if (sd_machine_load(machine) == 0)
         return 0;
     sd_say("measuring the peak of this machine once (sonde info --machine shows it)");
-    return sd_machine_known(true, machine);
+    return sd_measured_machine_known(true, machine);
 }
 
 /* Puts what the machine can do at most into the request. */
@@ -375,7 +375,7 @@ static int add_machine(const struct sd_model_costs *c, struct sd_view_request *r
     rc = know_machine(&machine);
     if (rc < 0)
         return rc;
-    r->peak_of = sd_model_dtype(c->model);
+    r->peak_of = sd_model_words_dtype(c->model);
     r->peak_flops = sd_machine_peak(&machine, r->peak_of);
     r->bandwidth = sd_machine_bandwidth(&machine);
     /* That of float32 stands in for what has none of its own. */
@@ -396,8 +396,8 @@ static int put_picture(const struct sd_model_costs *c, const struct request *w,
     if (rc == 0)
         rc = sd_map_size_check(c, &r, &v.drawings[0]);
     if (rc == 0)
-        rc = sd_drawing_write(&v.drawings[0], w->picture,
-                              (struct sd_picture_size){ w->width, 0 }, out);
+        rc = sd_picture_write_drawing(&v.drawings[0], w->picture,
+                                      (struct sd_picture_size){ w->width, 0 }, out);
     sd_view_release(&v);
     return rc;
 }
@@ -409,7 +409,7 @@ static int put_page(const struct sd_command *command, const struct sd_model_cost
     /* What comes from Python has no name. */
     bool has_name = strncmp(command->words[0], "/proc/", 6) != 0;
     const struct sd_page_request page = {
-        .name = has_name ? command->words[0] : sd_model_title(c->model),
+        .name = has_name ? command->words[0] : sd_model_words_title(c->model),
         .privacy = command->values[OPT_SHARE].number ? SD_PAGE_SHARED : SD_PAGE_WHOLE
     };
     struct sd_view_request r = w->views;
@@ -432,11 +432,11 @@ static int put_capture(const struct sd_model *m, struct sd_out *out)
     int rc;
 
     sd_model_write(m, &bytes);
-    rc = bytes.bad
-             ? sd_no_memory()
-             : sd_whole_model(bytes.p, bytes.n,
-                              &(struct sd_whole_how){ .command = sd_model_title(m) },
-                              &whole);
+    rc = bytes.bad ? sd_no_memory()
+                   : sd_whole_model(
+                         bytes.p, bytes.n,
+                         &(struct sd_whole_how){ .command = sd_model_words_title(m) },
+                         &whole);
     if (rc == 0)
         sd_out_write(out, whole.p, whole.n);
     sd_buf_release(&bytes);
@@ -527,7 +527,7 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
         return 0;
     if (command->values[OPT_RUNTIME].number ? know_machine(&machine) == 0
                                             : sd_machine_load(&machine) == 0) {
-        w->views.peak_flops = sd_machine_peak(&machine, sd_model_dtype(m));
+        w->views.peak_flops = sd_machine_peak(&machine, sd_model_words_dtype(m));
         return 0;
     }
     return sd_model_note(m,
@@ -576,7 +576,7 @@ static int check_types(const struct sd_model *m, const struct request *w)
 static int note_beyond(struct sd_model *m, const struct sd_model_costs *c,
                        const struct sd_model_fit_request *w)
 {
-    const char *said = sd_model_beyond(c);
+    const char *said = sd_model_costs_beyond(c);
     struct sd_model_fit fit;
 
     if (!said && w->is_asked) {
@@ -607,7 +607,7 @@ static int check_metric(const struct sd_command *c, const struct sd_model_costs 
         sd_model_metric_unit(k) == SD_MODEL_NS || k == SD_BY_ACTIVATION_BYTES;
 
     return asks && is_measured && sd_model_metric_of(&costs->total, k) < 0
-               ? sd_model_not_measured(k)
+               ? sd_model_pictures_not_measured(k)
                : 0;
 }
 

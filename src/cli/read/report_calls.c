@@ -129,7 +129,7 @@ static int read_both(const struct sd_report_request *a, const struct sd_profile 
     *others = a->views;
     if (!a->v[SD_REPORT_SORT].is_given)
         return rc;
-    others->is_sort_known = has_pstats(a, p, w) && sd_call_sort_is(w->sort);
+    others->is_sort_known = has_pstats(a, p, w) && sd_call_report_sort_is(w->sort);
     if (!others->is_sort_known)
         w->sort = by_itself;
     return rc;

@@ -50,7 +50,7 @@ static int read_order(const struct sd_report_request *a, struct sd_graph_order *
     const struct sd_option_value *v = a->v;
     int rc;
 
-    *o = sd_graph_order_default();
+    *o = sd_graph_report_order_default();
     o->request.root = v[SD_REPORT_ROOT].text;
     o->request.leaf = v[SD_REPORT_LEAF].text;
     o->request.has_depth = v[SD_REPORT_DEPTH].is_given;
@@ -224,7 +224,7 @@ static int write(const struct sd_report_request *a, const struct sd_graph_source
 
     if (rc < 0)
         return rc;
-    return sd_export_close(&file, sd_graph_put(s, other, o, form, &file.out));
+    return sd_export_close(&file, sd_graph_report_put(s, other, o, form, &file.out));
 }
 
 /* Two that are compared may be of the same program: their files tell them apart. */

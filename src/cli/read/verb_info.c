@@ -350,8 +350,8 @@ static int run(const struct sd_command *c)
     int rc;
 
     if (c->values[OPT_MACHINE].number && c->n_words == 0)
-        return sd_machine_info(c, c->values[OPT_FRESH].number,
-                               c->values[OPT_JSON].number);
+        return sd_measured_machine_info(c, c->values[OPT_FRESH].number,
+                                        c->values[OPT_JSON].number);
     if (c->n_words != 1 || c->values[OPT_MACHINE].number)
         return sd_say_failure(
             sd_fail(SD_EUSAGE, "info needs one capture (sonde info train.sonde), or "

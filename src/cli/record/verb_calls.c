@@ -500,8 +500,8 @@ static int make_file(const struct sd_command *c, const struct sd_profile *p,
 
 static int run(const struct sd_command *c)
 {
-    static const struct sd_run_manner manner = { check, makes_file, make_file,
-                                                 put_report, style_trace };
+    static const struct sd_pass_manner manner = { check, makes_file, make_file,
+                                                  put_report, style_trace };
 
     return sd_run(c, &manner);
 }

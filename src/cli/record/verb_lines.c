@@ -295,8 +295,8 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
-static const struct sd_run_manner manner = { check, makes_file, make_file, put_report,
-                                             NULL };
+static const struct sd_pass_manner manner = { check, makes_file, make_file, put_report,
+                                              NULL };
 
 /* What --hot means, behind what --only says. */
 static int find_hot(const struct sd_command *c, struct sd_buf *only)

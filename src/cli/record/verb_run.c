@@ -63,7 +63,7 @@ static const struct sd_option options[] = {
 };
 
 struct run {
-    const struct sd_run_manner *manner; /* or NULL */
+    const struct sd_pass_manner *manner; /* or NULL */
     struct sd_recording recording;
     struct sd_program target;
     const char *package; /* or NULL */
@@ -381,7 +381,7 @@ static void say_what_runs(const struct run *r)
            r->recording.naming.capture, r->package ? r->package : "not found");
 }
 
-int sd_run(const struct sd_command *c, const struct sd_run_manner *manner)
+int sd_run(const struct sd_command *c, const struct sd_pass_manner *manner)
 {
     struct run r = { .manner = manner, .recording.command = c };
     int rc = prepare(&r);

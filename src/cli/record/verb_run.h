@@ -26,7 +26,7 @@ enum sd_run_option {
     SD_RUN_OPTIONS
 };
 
-struct sd_run_manner {
+struct sd_pass_manner {
     /* Refuses what was typed, before anything starts; or NULL. */
     int (*check)(const struct sd_command *c);
     /* Does the verb itself make the file that -o names? */
@@ -42,5 +42,5 @@ struct sd_run_manner {
 };
 
 /* Returns the exit status.  `manner` is NULL for run and most collectors. */
-int sd_run(const struct sd_command *c, const struct sd_run_manner *manner);
+int sd_run(const struct sd_command *c, const struct sd_pass_manner *manner);
 #endif

@@ -214,7 +214,7 @@ static inline bool sd_call_tree_try_log_start(struct sd_call_tree *t,
 {
     return t->extra == SD_EXTRA_TIMELINE &&
            sd_timeline_try(&t->timeline,
-                           sd_call_short(SD_CALL_SHORT_BEGINS, e->cell->site),
+                           sd_record_call_short(SD_CALL_SHORT_BEGINS, e->cell->site),
                            e->start);
 }
 

@@ -88,14 +88,14 @@ static inline struct sd_pair_link *sd_pair_links_likely(struct sd_pair_function 
     return caller->last = l;
 }
 
-static inline size_t sd_call_place(const struct sd_call_tree *t,
-                                   const struct sd_call_entry *e)
+static inline size_t sd_pair_links_place(const struct sd_call_tree *t,
+                                         const struct sd_call_entry *e)
 {
     return (size_t)((const char *)e - (const char *)t->stack);
 }
 
-static inline const struct sd_call_entry *sd_call_entry_at(const struct sd_call_tree *t,
-                                                           size_t place)
+static inline const struct sd_call_entry *
+sd_pair_links_entry_at(const struct sd_call_tree *t, size_t place)
 {
     return (const void *)((const char *)t->stack + place);
 }
@@ -104,7 +104,7 @@ static inline const struct sd_call_entry *sd_call_entry_at(const struct sd_call_
 static inline bool sd_pair_function_opens(const struct sd_call_tree *t,
                                           struct sd_pair_function *f, size_t at)
 {
-    if (f->place < at && sd_call_entry_at(t, f->place)->cell->key == f->key)
+    if (f->place < at && sd_pair_links_entry_at(t, f->place)->cell->key == f->key)
         return false;
     f->place = at;
     return true;
@@ -114,7 +114,7 @@ static inline bool sd_pair_function_opens(const struct sd_call_tree *t,
 static inline bool sd_pair_link_opens(const struct sd_call_tree *t,
                                       struct sd_pair_link *l, size_t at)
 {
-    const struct sd_call_entry *e = sd_call_entry_at(t, l->place);
+    const struct sd_call_entry *e = sd_pair_links_entry_at(t, l->place);
 
     if (l->place < at && l->place > 0 && e->cell->key == l->key &&
         e[-1].cell->key == l->caller->key)

@@ -139,7 +139,7 @@ static struct sd_pair_function *whole_of(const struct sd_call_tree *t,
 static bool opens_whole(const struct sd_call_tree *t, struct sd_pair_function *f,
                         size_t at)
 {
-    if (f->place < at && whole_of(t, sd_call_entry_at(t, f->place)) == f)
+    if (f->place < at && whole_of(t, sd_pair_links_entry_at(t, f->place)) == f)
         return false;
     f->place = at;
     return true;
@@ -148,7 +148,7 @@ static bool opens_whole(const struct sd_call_tree *t, struct sd_pair_function *f
 static bool opens_whole_pair(const struct sd_call_tree *t, struct sd_pair_link *l,
                              size_t at)
 {
-    const struct sd_call_entry *e = sd_call_entry_at(t, l->place);
+    const struct sd_call_entry *e = sd_pair_links_entry_at(t, l->place);
 
     if (l->place < at && l->place > 0 && whole_of(t, e) == l->callee &&
         whole_of(t, e - 1) == l->caller)
@@ -246,7 +246,7 @@ static bool bring_up(struct sd_call_tree *t, const struct sd_call_entry *top)
         return false;
     for (size_t i = p->n_levels; i < n; i++) {
         const struct sd_call_cell *cell = t->stack[i].cell;
-        size_t at = sd_call_place(t, &t->stack[i]);
+        size_t at = sd_pair_links_place(t, &t->stack[i]);
         struct sd_pair_function *caller = p->levels[i - 1].function;
         struct sd_pair_link *l =
             find(t, caller, (struct sd_pair_callee){ cell->key, cell->site, NULL });
@@ -391,7 +391,7 @@ count(struct sd_call_tree *t, struct sd_pair_link *l, uintptr_t frame,
     struct sd_pair_cell *cell = l->cell;
     struct sd_pair_function *callee = l->callee;
     uint64_t key = l->key;
-    size_t at = sd_call_place(t, e);
+    size_t at = sd_pair_links_place(t, e);
 
     sd_assert_slow(t->top < t->last && sd_open_calls_cell_is_empty(open));
     e->cell = &cell->callee;
@@ -456,7 +456,7 @@ enter(struct sd_call_tree *t, uint64_t key, const void *what, uintptr_t frame)
     if (!l || (!l->cell && !give_cell(t, l)))
         return lose(t, key, frame, caller, below, flags);
     if (l->whole)
-        flags |= count_whole(t, sd_call_place(t, t->top + 1), l->whole);
+        flags |= count_whole(t, sd_pair_links_place(t, t->top + 1), l->whole);
     return count(t, l, frame, below, flags);
 }
 
@@ -476,7 +476,7 @@ static inline struct level *leaves_again(const struct sd_call_tree *t, uint64_t 
     const struct sd_call_pairs *p = t->pairs;
     struct level *l = &p->levels[p->n_levels - 1];
 
-    return l->place == sd_call_place(t, t->top) && l->cell == t->top->cell &&
+    return l->place == sd_pair_links_place(t, t->top) && l->cell == t->top->cell &&
                    l->absent_keys[key >> 4 & 1] == key && l->exits[key & 1]
                ? l
                : NULL;
@@ -710,7 +710,7 @@ bool sd_call_pairs_reopen(struct sd_call_tree *t, const struct sd_call_entry *ke
         return false;
     leave_by(p, exit, exit == &p->no_exit ? 0 : sd_cells_index(t->table, exit));
     for (const struct sd_call_entry *e = keep + 1; e <= t->top; e++) {
-        size_t at = sd_call_place(t, e);
+        size_t at = sd_pair_links_place(t, e);
         struct sd_pair_link *l = NULL;
 
         if (e->open->flags & SD_BEYOND_LOST)

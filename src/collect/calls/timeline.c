@@ -323,7 +323,7 @@ static bool is_new(enum sd_call_event event)
 static uint32_t short_of(enum sd_call_event event, uint32_t site)
 {
     if (event == SD_CALL_BEGINS)
-        return sd_call_short(SD_CALL_SHORT_BEGINS, site);
+        return sd_record_call_short(SD_CALL_SHORT_BEGINS, site);
     return event == SD_CALL_ENDS ? SD_CALL_SHORT_ENDS : UINT32_MAX;
 }
 
@@ -336,7 +336,7 @@ static bool try_long(struct sd_timeline *l, enum sd_call_event event, uint32_t s
     sd_assert_slow(l->at <= l->end);
     if (l->end - l->at < 2 || since > UINT32_MAX || now > l->due)
         return false;
-    both = sd_call_long(event, site, (uint32_t)since);
+    both = sd_record_call_long(event, site, (uint32_t)since);
     memcpy(l->at, &both, sizeof both);
     l->at += 2;
     l->n_long++;

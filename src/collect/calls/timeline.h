@@ -68,8 +68,8 @@ void sd_timeline_release(struct sd_timeline *l);
 void sd_timeline_put(struct sd_call_tree *t, enum sd_call_event event,
                      const struct sd_call_entry *e, uint64_t now);
 
-/* hot: stores an event in its short form (sd_call_short), if it has one and there is
- * place for it; false: do it slowly. */
+/* hot: stores an event in its short form (sd_record_call_short), if it has one and
+ * there is place for it; false: do it slowly. */
 static inline bool sd_timeline_try(struct sd_timeline *l, uint32_t what, uint64_t now)
 {
     uint64_t since = now - l->last;

@@ -97,12 +97,12 @@ static void hear_event(struct heard *h, const struct sd_call_long_event *told,
 
 static void hear_run(struct heard *h, const struct sd_rec_calls *r)
 {
-    const uint32_t *at = r->units, *end = sd_calls_end(r);
+    const uint32_t *at = r->units, *end = sd_record_calls_end(r);
     uint64_t ticks = r->base;
     struct sd_call_long_event told;
 
     h->n_wrong += r->table != h->table || r->number != h->number;
-    while ((at = sd_call_read(at, end, &told))) {
+    while ((at = sd_record_call_read(at, end, &told))) {
         ticks += told.since;
         hear_event(h, &told, ticks);
     }

@@ -32,7 +32,7 @@ struct survey {
         all; /* of the own ones, stretched to each other where they can be */
 };
 
-static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
+static int survey_one(struct sd_pass *r, PyObject *v, struct survey *s)
 {
     struct sd_tensor_shape shape;
 
@@ -54,7 +54,7 @@ static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
     return 0;
 }
 
-static int survey(struct sd_run *r, const struct sd_operator *op,
+static int survey(struct sd_pass *r, const struct sd_operator *op,
                   PyObject *const *values, struct survey *s)
 {
     memset(s, 0, sizeof *s);
@@ -77,9 +77,9 @@ static int survey(struct sd_run *r, const struct sd_operator *op,
 
 /* --- The call, changed */
 
-static PyObject *with_twins(struct sd_run *r, PyObject *v);
+static PyObject *with_twins(struct sd_pass *r, PyObject *v);
 
-static PyObject *sequence_with_twins(struct sd_run *r, PyObject *v)
+static PyObject *sequence_with_twins(struct sd_pass *r, PyObject *v)
 {
     PyObject *given = PySequence_Tuple(v); /* a list may change meanwhile */
     Py_ssize_t n = given ? PyTuple_GET_SIZE(given) : 0;
@@ -101,25 +101,25 @@ static PyObject *sequence_with_twins(struct sd_run *r, PyObject *v)
 }
 
 /* The memory of what this run made is counted already. */
-static PyObject *twin_of_own(struct sd_run *r, PyObject *v)
+static PyObject *twin_of_own(struct sd_pass *r, PyObject *v)
 {
     PyObject *twin = sd_twins_of(&r->twins, v);
 
-    if (twin && r->request.has_memory && sd_run_given(r, twin, 0) < 0)
+    if (twin && r->request.has_memory && sd_pass_given(r, twin, 0) < 0)
         Py_CLEAR(twin);
     return twin;
 }
 
 /* For an input there may be a copy, which gets a twin of its own. */
-static PyObject *twin_of(struct sd_run *r, PyObject *v)
+static PyObject *twin_of(struct sd_pass *r, PyObject *v)
 {
     PyObject *twin, *copy;
 
     if (sd_twins_is_made(&r->twins, v))
         return twin_of_own(r, v);
     twin = sd_twins_of(&r->twins, v);
-    if (twin && r->request.has_memory && sd_run_is_weight(r, v) &&
-        sd_run_weight(r, twin) < 0)
+    if (twin && r->request.has_memory && sd_pass_is_weight(r, v) &&
+        sd_pass_weight(r, twin) < 0)
         Py_CLEAR(twin);
     if (!twin || !sd_twins_is_made(&r->twins, twin))
         return twin;
@@ -130,7 +130,7 @@ static PyObject *twin_of(struct sd_run *r, PyObject *v)
 }
 
 /* Only what has data needs a twin. */
-static PyObject *with_twins(struct sd_run *r, PyObject *v)
+static PyObject *with_twins(struct sd_pass *r, PyObject *v)
 {
     struct sd_tensor_shape s;
 
@@ -144,7 +144,7 @@ static PyObject *with_twins(struct sd_run *r, PyObject *v)
     return Py_NewRef(v);
 }
 
-static PyObject *dict_with_twins(struct sd_run *r, PyObject *dict)
+static PyObject *dict_with_twins(struct sd_pass *r, PyObject *dict)
 {
     PyObject *copy = PyDict_Copy(dict), *key, *value;
     Py_ssize_t at = 0;
@@ -160,7 +160,7 @@ static PyObject *dict_with_twins(struct sd_run *r, PyObject *dict)
 }
 
 /* One that the operator reads stays as it is, if its numbers are true. */
-static void leave_numbers(struct sd_run *r, PyObject *args, PyObject *given, int at)
+static void leave_numbers(struct sd_pass *r, PyObject *args, PyObject *given, int at)
 {
     PyObject *one =
         at >= 0 && at < PyTuple_GET_SIZE(given) ? PyTuple_GET_ITEM(given, at) : NULL;
@@ -169,8 +169,8 @@ static void leave_numbers(struct sd_run *r, PyObject *args, PyObject *given, int
         PyTuple_SetItem(args, at, Py_NewRef(one));
 }
 
-static int put_twins(struct sd_run *r, const struct sd_operator *op,
-                     struct sd_run_call *c)
+static int put_twins(struct sd_pass *r, const struct sd_operator *op,
+                     struct sd_pass_call *c)
 {
     PyObject *args = sequence_with_twins(r, c->args), *kwargs = NULL;
 
@@ -187,7 +187,7 @@ static int put_twins(struct sd_run *r, const struct sd_operator *op,
     return 0;
 }
 
-static int put_on(struct sd_run *r, struct sd_run_call *c, PyObject *device)
+static int put_on(struct sd_pass *r, struct sd_pass_call *c, PyObject *device)
 {
     PyObject *kwargs = c->kwargs ? PyDict_Copy(c->kwargs) : PyDict_New();
 
@@ -252,7 +252,7 @@ static int64_t elements_asked(const struct sd_operator *op, PyObject *const *val
 
     if (op->schema.n_args == 0 || !values[0])
         return 0;
-    if (!sd_run_numbers(values[0], numbers, MOST_SIZES, &n))
+    if (!sd_pass_numbers(values[0], numbers, MOST_SIZES, &n))
         elements = asked_by_numbers(op, values);
     for (uint32_t i = 0; i < n; i++)
         elements = sd_times(elements, numbers[i] > 0 ? numbers[i] : 0);
@@ -274,7 +274,7 @@ static int64_t elements_given(const struct sd_operator *op, PyObject *const *val
     if (!is_repeated && strncmp(op->schema.name, "aten::new_", 10) != 0)
         return n_own;
     if (op->schema.n_args < 2 || !values[1] ||
-        !sd_run_numbers(values[1], numbers, MOST_SIZES, &n))
+        !sd_pass_numbers(values[1], numbers, MOST_SIZES, &n))
         return n_own;
     for (uint32_t i = 0; i < n; i++)
         n_all = sd_times(n_all, numbers[i] > 0 ? numbers[i] : 0);
@@ -284,7 +284,7 @@ static int64_t elements_given(const struct sd_operator *op, PyObject *const *val
 
 /* --- The call, made */
 
-static int own_results(struct sd_run *r, PyObject *result)
+static int own_results(struct sd_pass *r, PyObject *result)
 {
     struct sd_tensor_shape s;
 
@@ -307,8 +307,8 @@ static int own_results(struct sd_run *r, PyObject *result)
     return 0;
 }
 
-static PyObject *call_really(struct sd_run *r, const struct sd_operator *op,
-                             const struct sd_run_call *c)
+static PyObject *call_really(struct sd_pass *r, const struct sd_operator *op,
+                             const struct sd_pass_call *c)
 {
     PyObject *result = PyObject_Call(op->call, c->args, c->kwargs);
 
@@ -330,7 +330,7 @@ static void raise_doubt(const struct sd_operator *op, const struct sd_rule_call 
 }
 
 /* NULL with an exception: torch would refuse it; without: torch is to be asked. */
-static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
+static PyObject *call_by_rule(struct sd_pass *r, const struct sd_operator *op,
                               PyObject *const *values)
 {
     struct sd_rule_call c = { &r->torch,     values,         op->schema.n_args,
@@ -345,7 +345,7 @@ static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
     return made;
 }
 
-static bool is_for_meta(struct sd_run *r, const struct sd_operator *op,
+static bool is_for_meta(struct sd_pass *r, const struct sd_operator *op,
                         PyObject *const *values)
 {
     PyObject *device = op->device_arg >= 0 ? values[op->device_arg] : NULL;
@@ -357,7 +357,7 @@ static bool is_for_meta(struct sd_run *r, const struct sd_operator *op,
 }
 
 /* Whole numbers or truth values?  `otherwise`: what it is where no dtype is given. */
-static bool asks_for_whole(const struct sd_run *r, const struct sd_operator *op,
+static bool asks_for_whole(const struct sd_pass *r, const struct sd_operator *op,
                            PyObject *const *values, bool otherwise)
 {
     PyObject *dtype = op->dtype_arg >= 0 ? values[op->dtype_arg] : NULL;
@@ -384,8 +384,8 @@ static bool counts(const struct sd_operator *op, PyObject *const *values)
 /* Models count positions where their tensors are, and look at the numbers: so these are
  * with data, also where none is asked for.  Not so floats, which may take part in a
  * backward that wants all of it in one place. */
-static int keep_numbers(struct sd_run *r, const struct sd_operator *op,
-                        struct sd_run_call *c, PyObject **values, int64_t n)
+static int keep_numbers(struct sd_pass *r, const struct sd_operator *op,
+                        struct sd_pass_call *c, PyObject **values, int64_t n)
 {
     if (!is_for_meta(r, op, values) || r->n_numbers + n > MOST_COMPUTED)
         return 0; /* they stay until the end: all of them are not too many, either */
@@ -397,8 +397,8 @@ static int keep_numbers(struct sd_run *r, const struct sd_operator *op,
 }
 
 /* A tensor from nothing: where it is asked for, or without data if it is large. */
-static PyObject *make_new(struct sd_run *r, const struct sd_operator *op,
-                          struct sd_run_call *c, PyObject **values)
+static PyObject *make_new(struct sd_pass *r, const struct sd_operator *op,
+                          struct sd_pass_call *c, PyObject **values)
 {
     PyObject *made = NULL;
 
@@ -417,8 +417,8 @@ static PyObject *make_new(struct sd_run *r, const struct sd_operator *op,
 }
 
 /* Of what the run made itself, and there is not too much of it: as it is. */
-static PyObject *call_on_own(struct sd_run *r, const struct sd_operator *op,
-                             struct sd_run_call *c, PyObject **values)
+static PyObject *call_on_own(struct sd_pass *r, const struct sd_operator *op,
+                             struct sd_pass_call *c, PyObject **values)
 {
     struct sd_tensor_shape s;
 
@@ -433,13 +433,13 @@ static PyObject *call_on_own(struct sd_run *r, const struct sd_operator *op,
 }
 
 /* What is written to it now is not in its data. */
-static void disown(struct sd_run *r, PyObject *v)
+static void disown(struct sd_pass *r, PyObject *v)
 {
     if (sd_twins_is_own(&r->twins, v))
         sd_twins_disown(&r->twins, v);
 }
 
-static void disown_written(struct sd_run *r, const struct sd_operator *op,
+static void disown_written(struct sd_pass *r, const struct sd_operator *op,
                            PyObject *const *values)
 {
     for (uint32_t i = 0; i < op->schema.n_args; i++) {
@@ -455,8 +455,8 @@ static void disown_written(struct sd_run *r, const struct sd_operator *op,
     }
 }
 
-PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
-                          struct sd_run_call *c)
+PyObject *sd_pass_on_twins(struct sd_pass *r, const struct sd_operator *op,
+                           struct sd_pass_call *c)
 {
     PyObject *values[SD_SCHEMA_ARGS_MAX], *result;
     struct survey s;

@@ -42,7 +42,7 @@ static int add(struct sd_storages *s, PyObject *ref, uint64_t at, int64_t bytes)
     return 0;
 }
 
-static int watch(struct sd_run *r, PyObject *storage, uint64_t at, int64_t bytes)
+static int watch(struct sd_pass *r, PyObject *storage, uint64_t at, int64_t bytes)
 {
     PyObject *on_freed = PyObject_GetAttrString(r->self, "freed");
     PyObject *ref = on_freed ? PyWeakref_NewRef(storage, on_freed) : NULL;
@@ -54,7 +54,7 @@ static int watch(struct sd_run *r, PyObject *storage, uint64_t at, int64_t bytes
 }
 
 /* A view has the storage of another, which is followed already. */
-static int watch_tensor(struct sd_run *r, PyObject *tensor)
+static int watch_tensor(struct sd_pass *r, PyObject *tensor)
 {
     PyObject *storage = sd_storage_of(tensor);
     uint64_t at = storage ? sd_storage_at(storage) : 0, unused;
@@ -73,7 +73,7 @@ static int watch_tensor(struct sd_run *r, PyObject *tensor)
     return rc < 0 ? -1 : 0;
 }
 
-static int watch_all(struct sd_run *r, PyObject *result)
+static int watch_all(struct sd_pass *r, PyObject *result)
 {
     if (sd_torch_is_tensor(&r->torch, result))
         return watch_tensor(r, result);
@@ -88,7 +88,7 @@ static int watch_all(struct sd_run *r, PyObject *result)
     return 0;
 }
 
-int sd_run_watch_outputs(struct sd_run *r, PyObject *result)
+int sd_pass_watch_outputs(struct sd_pass *r, PyObject *result)
 {
     PyObject *hushed = sd_torch_hush(&r->torch);
     int rc = watch_all(r, result);
@@ -97,7 +97,7 @@ int sd_run_watch_outputs(struct sd_run *r, PyObject *result)
     return rc;
 }
 
-void sd_run_freed(struct sd_run *r, PyObject *ref)
+void sd_pass_freed(struct sd_pass *r, PyObject *ref)
 {
     struct sd_storages *s = &r->storages;
     struct sd_storage *gone;
@@ -145,12 +145,12 @@ static int note_storage(struct sd_table *in, PyObject *tensor)
     return rc < 0 ? -1 : 0;
 }
 
-int sd_run_weight(struct sd_run *r, PyObject *tensor)
+int sd_pass_weight(struct sd_pass *r, PyObject *tensor)
 {
     return note_storage(&r->storages.weights, tensor);
 }
 
-bool sd_run_is_weight(struct sd_run *r, PyObject *tensor)
+bool sd_pass_is_weight(struct sd_pass *r, PyObject *tensor)
 {
     PyObject *storage = sd_storage_of(tensor);
     uint64_t at = storage ? sd_storage_at(storage) : 0, unused;
@@ -159,7 +159,7 @@ bool sd_run_is_weight(struct sd_run *r, PyObject *tensor)
     return at != 0 && sd_table_get(&r->storages.weights, at, &unused);
 }
 
-int sd_run_given(struct sd_run *r, PyObject *o, int depth)
+int sd_pass_given(struct sd_pass *r, PyObject *o, int depth)
 {
     PyObject *values;
     int rc = 0;
@@ -172,7 +172,7 @@ int sd_run_given(struct sd_run *r, PyObject *o, int depth)
     if (!values)
         return -1;
     for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(values); i++)
-        rc = sd_run_given(r, PyList_GET_ITEM(values, i), depth - 1);
+        rc = sd_pass_given(r, PyList_GET_ITEM(values, i), depth - 1);
     Py_DECREF(values);
     return rc;
 }
@@ -188,11 +188,11 @@ static bool is_new(struct sd_storages *s, uint64_t at)
            !sd_table_get(&s->saved, at, &unused);
 }
 
-int sd_run_saved(struct sd_run *r, PyObject *tensor)
+int sd_pass_saved(struct sd_pass *r, PyObject *tensor)
 {
     PyObject *storage = sd_storage_of(tensor);
     uint64_t at = storage ? sd_storage_at(storage) : 0;
-    uint32_t layer = sd_run_layer_now(r);
+    uint32_t layer = sd_pass_layer_now(r);
     int rc = 0;
 
     if (!r->is_backward && is_new(&r->storages, at)) {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-int sd_run_raise(int rc)
+int sd_pass_raise(int rc)
 {
     if (rc < 0 && !PyErr_Occurred())
         PyErr_SetString(rc == SD_ENOMEM ? PyExc_MemoryError : PyExc_ValueError,
@@ -19,8 +19,8 @@ int sd_run_raise(int rc)
 
 /* --- Beginning and end */
 
-int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
-                 PyObject *module, const struct sd_run_request *request)
+int sd_pass_begin(struct sd_pass *r, PyObject *self, struct sd_model *model,
+                  PyObject *module, const struct sd_pass_request *request)
 {
     memset(r, 0, sizeof *r);
     r->self = self;
@@ -33,10 +33,10 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
     r->data = PySet_New(NULL);
     if (!r->modules || !r->data || sd_torch_init(&r->torch) < 0)
         return -1;
-    return request->is_open ? 0 : sd_run_walk(r, module);
+    return request->is_open ? 0 : sd_pass_walk(r, module);
 }
 
-void sd_run_tell(struct sd_first_names *t, const char *name)
+void sd_pass_tell(struct sd_first_names *t, const char *name)
 {
     size_t most = sizeof t->names[0], n = strnlen(name, most - 1);
 
@@ -52,7 +52,7 @@ void sd_run_tell(struct sd_first_names *t, const char *name)
 
 /* What the forward made is gone again; a note is all that is left of it.  Where there
  * is no memory for it nothing is said. */
-static void tell(struct sd_run *r, const struct sd_first_names *t, const char *before,
+static void tell(struct sd_pass *r, const struct sd_first_names *t, const char *before,
                  const char *behind)
 {
     const char *more = t->n > SD_FIRST_NAMES ? ", ..." : "";
@@ -64,7 +64,7 @@ static void tell(struct sd_run *r, const struct sd_first_names *t, const char *b
                   more, behind);
 }
 
-void sd_run_end(struct sd_run *r)
+void sd_pass_end(struct sd_pass *r)
 {
     struct sd_pending_exception raised = sd_pending_exception_take();
 
@@ -103,7 +103,7 @@ void sd_run_end(struct sd_run *r)
     sd_times_release(&r->times);
     sd_free(r->stamped);
     Py_CLEAR(r->modules);
-    sd_run_take_marks(r);
+    sd_pass_take_marks(r);
     Py_CLEAR(r->marks);
     sd_storages_release(&r->storages);
     sd_twins_release(&r->twins);
@@ -116,7 +116,7 @@ void sd_run_end(struct sd_run *r)
 /* --- The door */
 
 /* A class that is torch's Tensor but for methods and __torch_function__ is none. */
-static bool dispatches(const struct sd_run *r, PyObject *type)
+static bool dispatches(const struct sd_pass *r, PyObject *type)
 {
     PyObject *how;
     bool does;
@@ -132,7 +132,7 @@ static bool dispatches(const struct sd_run *r, PyObject *type)
 
 /* Tensors of a class that dispatches by itself are first its own affair: what it does
  * with plain tensors comes here then. */
-static bool has_strangers(const struct sd_run *r, PyObject *types)
+static bool has_strangers(const struct sd_pass *r, PyObject *types)
 {
     PyObject *list = types ? PySequence_Fast(types, "") : NULL;
     bool has = false;
@@ -145,7 +145,7 @@ static bool has_strangers(const struct sd_run *r, PyObject *types)
 }
 
 /* NotImplemented: it cannot be taken apart, after all. */
-static PyObject *take_apart(struct sd_run *r, const struct sd_operator *op,
+static PyObject *take_apart(struct sd_pass *r, const struct sd_operator *op,
                             PyObject *args, PyObject *kwargs)
 {
     PyObject *words = kwargs ? Py_NewRef(kwargs) : PyDict_New();
@@ -158,28 +158,28 @@ static PyObject *take_apart(struct sd_run *r, const struct sd_operator *op,
 }
 
 /* A model that catches it goes another way than it does with data. */
-static void tell_refused(struct sd_run *r, const struct sd_operator *op)
+static void tell_refused(struct sd_pass *r, const struct sd_operator *op)
 {
     char name[64];
 
     snprintf(name, sizeof name, "%.*s", (int)op->schema.n, op->schema.name);
-    sd_run_tell(&r->refused, name);
+    sd_pass_tell(&r->refused, name);
 }
 
 /* Behind it the node that ran is not known any more. */
-static void tell_failed(struct sd_run *r)
+static void tell_failed(struct sd_pass *r)
 {
     struct sd_pending_exception raised = sd_pending_exception_take();
 
-    sd_run_failed(r, sd_run_layer_in_backward(r));
+    sd_pass_failed(r, sd_pass_layer_in_backward(r));
     sd_pending_exception_give_back(raised);
 }
 
-static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
-                                 struct sd_run_call *c)
+static PyObject *call_and_record(struct sd_pass *r, const struct sd_operator *op,
+                                 struct sd_pass_call *c)
 {
     PyObject *result = r->request.on_twins
-                           ? sd_run_on_twins(r, op, c)
+                           ? sd_pass_on_twins(r, op, c)
                            : PyObject_Call(op->call, c->args, c->kwargs);
 
     if (!result) {
@@ -189,19 +189,19 @@ static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
             tell_refused(r, op);
         return NULL;
     }
-    if (sd_run_record(r, op, c, result) < 0 ||
-        (r->request.has_memory && sd_run_watch_outputs(r, result) < 0))
+    if (sd_pass_record(r, op, c, result) < 0 ||
+        (r->request.has_memory && sd_pass_watch_outputs(r, result) < 0))
         Py_CLEAR(result);
     return result;
 }
 
-PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
-                          PyObject *args, PyObject *kwargs)
+PyObject *sd_pass_dispatch(struct sd_pass *r, PyObject *func, PyObject *types,
+                           PyObject *args, PyObject *kwargs)
 {
     const struct sd_operator_asks asks = { r->request.rules, r->request.is_known,
                                            r->request.is_product };
     struct sd_operator *op;
-    struct sd_run_call c;
+    struct sd_pass_call c;
     PyObject *result;
 
     if (kwargs == Py_None)
@@ -221,7 +221,7 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
             return result;
         Py_DECREF(result);
     }
-    c = (struct sd_run_call){ Py_NewRef(args), Py_XNewRef(kwargs) };
+    c = (struct sd_pass_call){ Py_NewRef(args), Py_XNewRef(kwargs) };
     result = call_and_record(r, op, &c);
     Py_DECREF(c.args);
     Py_XDECREF(c.kwargs);

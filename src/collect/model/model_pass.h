@@ -4,7 +4,7 @@
 /* model_pass: follows one pass of a torch model: which operators ran, on which shapes,
  * in which layer.
  *
- * Every operator that torch dispatches is told to sd_run_dispatch, below autograd, so
+ * Every operator that torch dispatches is told to sd_pass_dispatch, below autograd, so
  * that functional calls, custom functions and gradients are all seen.  Layers are told
  * by hooks for all modules (enter, leave), which need nothing on the model itself.
  *
@@ -62,7 +62,7 @@ struct sd_storages { /* model_memory.c: what is alive, when it is asked for */
     int64_t live_bytes, peak_bytes;
 };
 
-struct sd_run_request {
+struct sd_pass_request {
     bool on_twins;    /* else on the model's own tensors */
     PyObject *device; /* borrowed: the name of the one that the model is on, whatever it
                          runs on now; or NULL */
@@ -82,11 +82,11 @@ struct sd_run_request {
     bool (*is_product)(const char *name); /* is that rule more than "costs nothing"? */
 };
 
-struct sd_run {
+struct sd_pass {
     struct sd_model *model; /* borrowed */
     PyObject *self;         /* borrowed: the mode of torch that we are the body of */
     unsigned long thread;   /* that began it, in which the model runs */
-    struct sd_run_request request;
+    struct sd_pass_request request;
     struct sd_torch torch;
     struct sd_operators operators;
     struct sd_twins twins;
@@ -128,85 +128,86 @@ struct sd_run {
 };
 
 /* A call of an operator as it is made: both are owned, kwargs may be NULL. */
-struct sd_run_call {
+struct sd_pass_call {
     PyObject *args, *kwargs;
 };
 
 /* Walks the module and notes its layers and tensors in `model`, which is fresh, or,
- * when timing, has them already.  On failure (-1, with an exception) sd_run_end puts
+ * when timing, has them already.  On failure (-1, with an exception) sd_pass_end puts
  * everything back all the same. */
-int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
-                 PyObject *module, const struct sd_run_request *request);
+int sd_pass_begin(struct sd_pass *r, PyObject *self, struct sd_model *model,
+                  PyObject *module, const struct sd_pass_request *request);
 /* Puts back what was changed and is fresh again.  Leaves the exception that is set. */
-void sd_run_end(struct sd_run *r);
+void sd_pass_end(struct sd_pass *r);
 
-void sd_run_tell(struct sd_first_names *t, const char *name);
+void sd_pass_tell(struct sd_first_names *t, const char *name);
 
 /* What a code of the core means becomes an exception, unless one is set: 0 or -1. */
-int sd_run_raise(int rc);
+int sd_pass_raise(int rc);
 
 /* What __torch_dispatch__ is to do. */
-PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
-                          PyObject *args, PyObject *kwargs);
+PyObject *sd_pass_dispatch(struct sd_pass *r, PyObject *func, PyObject *types,
+                           PyObject *args, PyObject *kwargs);
 /* hooks.c: what torch tells of modules.  0, or -1 with an exception. */
-int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args);
-int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs,
-                 PyObject *result); /* kwargs NULL: not told */
+int sd_pass_enter(struct sd_pass *r, PyObject *module, PyObject *args);
+int sd_pass_leave(struct sd_pass *r, PyObject *module, PyObject *kwargs,
+                  PyObject *result); /* kwargs NULL: not told */
 /* Does autocast give tensors other types now?  Which ones depends on their device, and
  * without data they keep their own: products are the same, what is kept is not.  0, or
  * -1 with an exception: memory is followed. */
-int sd_run_look_at_casts(struct sd_run *r);
+int sd_pass_look_at_casts(struct sd_pass *r);
 /* The innermost layer that is open. */
-uint32_t sd_run_layer_now(struct sd_run *r);
+uint32_t sd_pass_layer_now(struct sd_pass *r);
 /* Is an operator that runs now one of a backward?  Code of the caller's says so by the
  * node of the graph that runs. */
-bool sd_run_is_in_backward(struct sd_run *r);
+bool sd_pass_is_in_backward(struct sd_pass *r);
 /* In a backward the node that runs says whose it is.  Gradients are added up by nodes
  * without a number of their own: they belong to what ran before. */
-uint32_t sd_run_layer_in_backward(struct sd_run *r);
+uint32_t sd_pass_layer_in_backward(struct sd_pass *r);
 /* Whose forward made the node of this number. */
-uint32_t sd_run_layer_of_node(const struct sd_run *r, int64_t sequence);
+uint32_t sd_pass_layer_of_node(const struct sd_pass *r, int64_t sequence);
 /* An exception comes from this layer, unless it is known to come from another. */
-void sd_run_failed(struct sd_run *r, uint32_t layer);
+void sd_pass_failed(struct sd_pass *r, uint32_t layer);
 
 /* operator_record.c: writes a call into the model.  0, or -1 with an exception. */
-int sd_run_record(struct sd_run *r, const struct sd_operator *op,
-                  const struct sd_run_call *c, PyObject *result);
+int sd_pass_record(struct sd_pass *r, const struct sd_operator *op,
+                   const struct sd_pass_call *c, PyObject *result);
 /* The whole numbers of a list or tuple, with PyLong_AsLongLong's exception where one is
  * too large.  False: it is none, has other things in it, or more than `most`. */
-bool sd_run_numbers(PyObject *v, int64_t *numbers, int most, uint32_t *n);
+bool sd_pass_numbers(PyObject *v, int64_t *numbers, int most, uint32_t *n);
 
 /* meta_call.c: makes the call without data; what stands in it for tensors with data is
  * left in `c`.  A new reference, or NULL with an exception. */
-PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
-                          struct sd_run_call *c);
+PyObject *sd_pass_on_twins(struct sd_pass *r, const struct sd_operator *op,
+                           struct sd_pass_call *c);
 
 /* module_layers.c: the modules, their attributes and tensors. */
-int sd_run_walk(struct sd_run *r, PyObject *module);
+int sd_pass_walk(struct sd_pass *r, PyObject *module);
 
 /* new_modules.c: the same for one that runs and was not there before: a forward made
  * it. Where the model holds it now it becomes a layer under its name, until the end of
  * the run. */
-int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args);
+int sd_pass_walk_made(struct sd_pass *r, PyObject *module, PyObject *args);
 /* The same for one that was met on the way, below a layer named after its type. */
-int sd_run_walk_met(struct sd_run *r, PyObject *module);
+int sd_pass_walk_met(struct sd_pass *r, PyObject *module);
 
 /* timing.c: borders of the backward, which nodes of the graph tell. */
-int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer);
+int sd_pass_mark_nodes(struct sd_pass *r, PyObject *in, uint32_t layer);
 /* Takes them away: the graph may be another's, and goes on without them. */
-void sd_run_take_marks(struct sd_run *r);
+void sd_pass_take_marks(struct sd_pass *r);
 /* A pass begins, comes to a border, ends.  0, or -1 with an exception. */
-int sd_run_times_begin(struct sd_run *r);
-int sd_run_times_border(struct sd_run *r, uint32_t layer);
-int sd_run_times_end(struct sd_run *r, bool is_backward);
+int sd_pass_times_begin(struct sd_pass *r);
+int sd_pass_times_border(struct sd_pass *r, uint32_t layer);
+int sd_pass_times_end(struct sd_pass *r, bool is_backward);
 
 /* model_memory.c */
-int sd_run_watch_outputs(struct sd_run *r, PyObject *result);
-int sd_run_weight(struct sd_run *r, PyObject *tensor); /* its storage is the model's */
-bool sd_run_is_weight(struct sd_run *r, PyObject *tensor);
+int sd_pass_watch_outputs(struct sd_pass *r, PyObject *result);
+int sd_pass_weight(struct sd_pass *r,
+                   PyObject *tensor); /* its storage is the model's */
+bool sd_pass_is_weight(struct sd_pass *r, PyObject *tensor);
 /* The storage of each tensor in it was there before, or stands for one that was. */
-int sd_run_given(struct sd_run *r, PyObject *o, int depth);
-int sd_run_saved(struct sd_run *r, PyObject *tensor); /* autograd keeps it */
-void sd_run_freed(struct sd_run *r, PyObject *watch); /* a storage is gone */
+int sd_pass_given(struct sd_pass *r, PyObject *o, int depth);
+int sd_pass_saved(struct sd_pass *r, PyObject *tensor); /* autograd keeps it */
+void sd_pass_freed(struct sd_pass *r, PyObject *watch); /* a storage is gone */
 void sd_storages_release(struct sd_storages *s);
 #endif

@@ -65,7 +65,7 @@ static bool attr_of(struct sd_model *m, const char *name, PyObject *v, int64_t *
         if (!word || sd_model_word(m, word, &text) < 0)
             return false;
         *out = sd_attr_text(id, text);
-    } else if (sd_run_numbers(v, ints, MOST_INTS, &n) && n > 0) {
+    } else if (sd_pass_numbers(v, ints, MOST_INTS, &n) && n > 0) {
         *out = sd_attr_ints(id, ints, n);
     } else {
         return false;
@@ -100,7 +100,7 @@ static int note_attributes(struct sd_walk *w, PyObject *fields, PyObject *parame
         n++;
     PyErr_Clear();
     _Static_assert(MOST_ATTRS + 1 <= SD_MODEL_ATTRS_MAX, "a layer holds them all");
-    return sd_run_raise(sd_model_layer_attrs(m, layer, attrs, n));
+    return sd_pass_raise(sd_model_layer_attrs(m, layer, attrs, n));
 }
 
 /* --- Tensors */
@@ -135,7 +135,7 @@ static PyObject *place_of_data(PyObject *tensor, const struct sd_tensor_shape *s
 }
 
 /* 1: the same object, or the same data under another; -1 with an exception. */
-static int is_tied(struct sd_run *r, PyObject *tensor, const struct sd_tensor_shape *s)
+static int is_tied(struct sd_pass *r, PyObject *tensor, const struct sd_tensor_shape *s)
 {
     uint64_t object = (uint64_t)(uintptr_t)tensor, unused;
     PyObject *place;
@@ -143,7 +143,7 @@ static int is_tied(struct sd_run *r, PyObject *tensor, const struct sd_tensor_sh
 
     if (sd_table_get(&r->tensors, object, &unused))
         return 1;
-    if (sd_run_raise(sd_table_put(&r->tensors, object, 1)) < 0)
+    if (sd_pass_raise(sd_table_put(&r->tensors, object, 1)) < 0)
         return -1;
     place = place_of_data(tensor, s);
     PyErr_Clear();
@@ -169,7 +169,7 @@ static int name_of_tensor(struct sd_walk *w, PyObject *key, uint32_t *id)
     for (const char *p = word; *p && n < sizeof name - 1; p++)
         name[n++] = *p;
     sd_assert(n < sizeof name);
-    return sd_run_raise(sd_model_string(w->run->model, name, n, id));
+    return sd_pass_raise(sd_model_string(w->run->model, name, n, id));
 }
 
 static bool wants_gradient(PyObject *tensor)
@@ -185,7 +185,7 @@ static bool wants_gradient(PyObject *tensor)
 static int note_tensor(struct sd_walk *w, PyObject *key, PyObject *tensor,
                        uint32_t layer, uint16_t kind)
 {
-    struct sd_run *r = w->run;
+    struct sd_pass *r = w->run;
     struct sd_model_tensor t = { .layer = layer, .flags = kind, .bytes = -1 };
     struct sd_tensor_shape s;
     struct sd_operand o;
@@ -204,7 +204,7 @@ static int note_tensor(struct sd_walk *w, PyObject *key, PyObject *tensor,
         return -1;
     if (tied)
         t.flags |= SD_TENSOR_TIED;
-    return sd_run_raise(sd_model_tensor(r->model, &t));
+    return sd_pass_raise(sd_model_tensor(r->model, &t));
 }
 
 static int note_tensors(struct sd_walk *w, PyObject *table, uint32_t layer,
@@ -224,16 +224,16 @@ static int note_tensors(struct sd_walk *w, PyObject *table, uint32_t layer,
 }
 
 /* As operators will meet them: twins are made by now, and stand in the tables. */
-static int note_weights(struct sd_run *r, PyObject *table)
+static int note_weights(struct sd_pass *r, PyObject *table)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
 
     while (PyDict_Next(table, &at, &key, &value))
         if (sd_torch_is_tensor(&r->torch, value) &&
-            (sd_run_raise(sd_table_put(&r->weights, (uint64_t)(uintptr_t)value, 1)) <
+            (sd_pass_raise(sd_table_put(&r->weights, (uint64_t)(uintptr_t)value, 1)) <
                  0 ||
-             (r->request.has_memory && sd_run_weight(r, value) < 0)))
+             (r->request.has_memory && sd_pass_weight(r, value) < 0)))
             return -1;
     return 0;
 }
@@ -273,7 +273,7 @@ static int note_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
     }
     Py_XDECREF(holder);
     if (rc < 0)
-        return sd_run_raise(rc);
+        return sd_pass_raise(rc);
     sd_assert(*layer < m->n_layers);
     training = PyObject_GetAttrString(module, "training");
     PyErr_Clear();
@@ -332,18 +332,19 @@ static int visit_children(struct sd_walk *w, PyObject *children, uint32_t layer)
     return rc;
 }
 
-static int remember(struct sd_run *r, PyObject *module, uint32_t layer)
+static int remember(struct sd_pass *r, PyObject *module, uint32_t layer)
 {
     if (PyList_Append(r->modules, module) < 0)
         return -1;
-    return sd_run_raise(sd_table_put(&r->layer_of, (uint64_t)(uintptr_t)module, layer));
+    return sd_pass_raise(
+        sd_table_put(&r->layer_of, (uint64_t)(uintptr_t)module, layer));
 }
 
 /* Attributes first, then tensors, then everything is kept and, on twins, replaced. */
 static int note_module(struct sd_walk *w, PyObject *module, PyObject *fields,
                        PyObject *parameters, PyObject *buffers, uint32_t layer)
 {
-    struct sd_run *r = w->run;
+    struct sd_pass *r = w->run;
     struct sd_twins *twins = r->request.on_twins ? &r->twins : NULL;
 
     if (r->request.is_timing)
@@ -412,15 +413,15 @@ static int tell_left_out(const struct sd_walk *w)
 {
     if (w->n_left_out == 0 || w->run->request.is_timing)
         return 0;
-    return sd_run_raise(sd_model_note(w->run->model,
-                                      "%zu modules are nested deeper than %d levels, "
-                                      "or their names are not text or longer than %d "
-                                      "bytes; their parameters are not counted",
-                                      w->n_left_out, SD_WALK_DEEPEST,
-                                      SD_WALK_PATH_BYTES));
+    return sd_pass_raise(sd_model_note(w->run->model,
+                                       "%zu modules are nested deeper than %d levels, "
+                                       "or their names are not text or longer than %d "
+                                       "bytes; their parameters are not counted",
+                                       w->n_left_out, SD_WALK_DEEPEST,
+                                       SD_WALK_PATH_BYTES));
 }
 
-int sd_run_walk(struct sd_run *r, PyObject *module)
+int sd_pass_walk(struct sd_pass *r, PyObject *module)
 {
     struct sd_walk w;
     int rc;

@@ -4,7 +4,7 @@
 /* module_layers: turns a module and those in it into layers of the model, with their
  * descriptions and tensors.
  *
- * There is one walk, whoever finds the module: sd_run_walk before anything runs, and
+ * There is one walk, whoever finds the module: sd_pass_walk before anything runs, and
  * new_modules.c for those that are not known when they run. */
 #include "collect/model/model_pass.h"
 
@@ -16,7 +16,7 @@ enum {
 };
 
 struct sd_walk { /* all zero but `run` is a fresh one */
-    struct sd_run *run;
+    struct sd_pass *run;
     char path[SD_WALK_PATH_BYTES]; /* of the module that is visited */
     size_t n_path;
     size_t n_left_out; /* too deep, or with names that are too long */

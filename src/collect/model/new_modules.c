@@ -32,7 +32,7 @@ static int holds(struct search *s, PyObject *module, int depth)
         return 1;
     if (depth == 0 || sd_table_get(&s->seen, (uint64_t)(uintptr_t)module, &unused))
         return 0;
-    if (sd_run_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
+    if (sd_pass_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
         return -1;
     children = sd_module_children(module);
     while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
@@ -61,7 +61,7 @@ static int search_in(struct search *s, PyObject *module, uint32_t layer);
 static int search_child(struct search *s, const char *key, PyObject *child,
                         uint32_t holder)
 {
-    struct sd_run *r = s->walk.run;
+    struct sd_pass *r = s->walk.run;
     uint64_t layer;
     int rc;
 
@@ -74,7 +74,7 @@ static int search_child(struct search *s, const char *key, PyObject *child,
     s->walk.stands_for_another =
         sd_model_find_layer(r->model, s->walk.path, s->walk.n_path) != UINT32_MAX;
     r->model->layers[holder].flags &= (uint16_t)~SD_LAYER_LEAF;
-    sd_run_tell(s->walk.stands_for_another ? &r->replaced : &r->made, s->walk.path);
+    sd_pass_tell(s->walk.stands_for_another ? &r->replaced : &r->made, s->walk.path);
     return sd_walk_visit(&s->walk, child, holder) < 0 ? -1 : 1;
 }
 
@@ -87,7 +87,7 @@ static int search_in(struct search *s, PyObject *module, uint32_t layer)
 
     if (sd_table_get(&s->seen, (uint64_t)(uintptr_t)module, &unused))
         return 0;
-    if (sd_run_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
+    if (sd_pass_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
         return -1;
     children = sd_module_children(module);
     while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
@@ -133,16 +133,16 @@ static int has_parameters(PyObject *module, int depth)
 
 /* It is not looked for again when it runs the next time.  It lives until the end, so
  * that no other one has its address; one with numbers of its own would be too much. */
-static int ignore(struct sd_run *r, PyObject *module)
+static int ignore(struct sd_pass *r, PyObject *module)
 {
     if (PyList_Append(r->modules, module) < 0)
         return -1;
-    return sd_run_raise(sd_table_put(&r->ignored, (uint64_t)(uintptr_t)module, 1));
+    return sd_pass_raise(sd_table_put(&r->ignored, (uint64_t)(uintptr_t)module, 1));
 }
 
 /* Not the model's, by any name: what it computes is its caller's.  On twins it needs
  * tensors without data all the same. */
-static int take_unheld(struct sd_run *r, PyObject *module)
+static int take_unheld(struct sd_pass *r, PyObject *module)
 {
     PyObject *holder, *fields;
     int rc = has_parameters(module, SD_WALK_DEEPEST);
@@ -150,7 +150,7 @@ static int take_unheld(struct sd_run *r, PyObject *module)
     if (rc <= 0) /* a loss or the like: there is nothing to say */
         return rc < 0 ? -1 : ignore(r, module);
     rc = 0;
-    sd_run_tell(&r->unheld, sd_module_type(module, &holder));
+    sd_pass_tell(&r->unheld, sd_module_type(module, &holder));
     Py_XDECREF(holder);
     if (!r->request.on_twins)
         return 0;
@@ -166,7 +166,7 @@ static int take_unheld(struct sd_run *r, PyObject *module)
 /* A lazy one gets its shapes by a hook that runs behind ours; to ask for them twice
  * does no harm.  1: it has none yet, because its inputs come by name, which that hook
  * alone is told; then it is entered from there. */
-static int settle_shapes(struct sd_run *r, PyObject *module, PyObject *args)
+static int settle_shapes(struct sd_pass *r, PyObject *module, PyObject *args)
 {
     PyObject *done;
 
@@ -177,7 +177,7 @@ static int settle_shapes(struct sd_run *r, PyObject *module, PyObject *args)
     return !done ? -1 : sd_module_is_unsettled(module) ? 1 : 0;
 }
 
-int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
+int sd_pass_walk_made(struct sd_pass *r, PyObject *module, PyObject *args)
 {
     struct search s;
     uint64_t unused;
@@ -199,7 +199,7 @@ int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
 /* --- Modules of nobody */
 
 /* Two of a type have different names. */
-int sd_run_walk_met(struct sd_run *r, PyObject *module)
+int sd_pass_walk_met(struct sd_pass *r, PyObject *module)
 {
     struct sd_walk w;
     PyObject *holder;

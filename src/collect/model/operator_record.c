@@ -26,14 +26,14 @@ enum {
 
 static int add_part(const struct sd_tensor_shape *part, void *arg)
 {
-    struct sd_run *r = arg;
+    struct sd_pass *r = arg;
     struct sd_operand o = sd_torch_operand(&r->torch, part);
 
     o.kind = SD_OPERAND_MEMBER;
-    return sd_run_raise(sd_operands_add(&r->in, o));
+    return sd_pass_raise(sd_operands_add(&r->in, o));
 }
 
-static int add_operand(struct sd_run *r, PyObject *v, enum sd_operand_kind kind)
+static int add_operand(struct sd_pass *r, PyObject *v, enum sd_operand_kind kind)
 {
     struct sd_operand o = { .kind = SD_OPERAND_NONE };
     struct sd_tensor_shape s;
@@ -52,10 +52,10 @@ static int add_operand(struct sd_run *r, PyObject *v, enum sd_operand_kind kind)
     } else if (v && v != Py_None) {
         o.kind = SD_OPERAND_SCALAR;
     }
-    return sd_run_raise(sd_operands_add(&r->in, o));
+    return sd_pass_raise(sd_operands_add(&r->in, o));
 }
 
-static int add_members(struct sd_run *r, PyObject *v)
+static int add_members(struct sd_pass *r, PyObject *v)
 {
     if (!v || v == Py_None)
         return add_operand(r, NULL, SD_OPERAND_NONE);
@@ -68,7 +68,7 @@ static int add_members(struct sd_run *r, PyObject *v)
 }
 
 /* The weight of a quantised operator is inside an object; its first part is it. */
-static int add_packed(struct sd_run *r, PyObject *v)
+static int add_packed(struct sd_pass *r, PyObject *v)
 {
     PyObject *parts = PyObject_CallMethod(v, "unpack", NULL);
     PyObject *first = parts && PyTuple_Check(parts) && PyTuple_GET_SIZE(parts) > 0
@@ -83,7 +83,7 @@ static int add_packed(struct sd_run *r, PyObject *v)
     return rc;
 }
 
-bool sd_run_numbers(PyObject *v, int64_t *numbers, int most, uint32_t *n)
+bool sd_pass_numbers(PyObject *v, int64_t *numbers, int most, uint32_t *n)
 {
     Py_ssize_t has =
         PyList_CheckExact(v) || PyTuple_Check(v) ? PySequence_Fast_GET_SIZE(v) : -1;
@@ -107,7 +107,7 @@ struct attrs {
     size_t n;
 };
 
-static int add_attr(struct sd_run *r, struct attrs *a, uint32_t name, PyObject *v)
+static int add_attr(struct sd_pass *r, struct attrs *a, uint32_t name, PyObject *v)
 {
     struct sd_attr *to = &a->all[a->n];
     uint32_t n = 0;
@@ -121,10 +121,10 @@ static int add_attr(struct sd_run *r, struct attrs *a, uint32_t name, PyObject *
     } else if (PyUnicode_Check(v)) {
         const char *word = PyUnicode_AsUTF8(v);
 
-        if (!word || sd_run_raise(sd_model_word(r->model, word, &n)) < 0)
+        if (!word || sd_pass_raise(sd_model_word(r->model, word, &n)) < 0)
             return -1;
         *to = sd_attr_text(name, n);
-    } else if (sd_run_numbers(v, a->numbers[a->n], MOST_NUMBERS, &n)) {
+    } else if (sd_pass_numbers(v, a->numbers[a->n], MOST_NUMBERS, &n)) {
         *to = sd_attr_ints(name, a->numbers[a->n], n);
     } else {
         return 0; /* a device, dtype or layout */
@@ -136,7 +136,7 @@ static int add_attr(struct sd_run *r, struct attrs *a, uint32_t name, PyObject *
     return 0;
 }
 
-static int add_arguments(struct sd_run *r, const struct sd_operator *op,
+static int add_arguments(struct sd_pass *r, const struct sd_operator *op,
                          PyObject *const *values, struct attrs *attrs)
 {
     int rc = 0;
@@ -186,7 +186,7 @@ static PyObject *shapes_of(const struct sd_operands *o)
     return list;
 }
 
-static PyObject *by_shapes(struct sd_run *r, PyObject *rule)
+static PyObject *by_shapes(struct sd_pass *r, PyObject *rule)
 {
     PyObject *in = shapes_of(&r->in), *out = in ? shapes_of(&r->out) : NULL;
     PyObject *told = out ? PyObject_CallFunctionObjArgs(rule, in, out, NULL) : NULL;
@@ -196,7 +196,7 @@ static PyObject *by_shapes(struct sd_run *r, PyObject *rule)
     return told;
 }
 
-static PyObject *by_arguments(PyObject *rule, const struct sd_run_call *c,
+static PyObject *by_arguments(PyObject *rule, const struct sd_pass_call *c,
                               PyObject *result)
 {
     PyObject *words = c->kwargs ? PyDict_Copy(c->kwargs) : PyDict_New(), *told = NULL;
@@ -228,8 +228,8 @@ static int read_told(PyObject *told, const char *name, int64_t *macs)
 }
 
 /* torch's rules count FLOPs, which are kept as they are. */
-static int ask_given(struct sd_run *r, const struct sd_operator *op,
-                     const struct sd_run_call *c, PyObject *result, int64_t *macs)
+static int ask_given(struct sd_pass *r, const struct sd_operator *op,
+                     const struct sd_pass_call *c, PyObject *result, int64_t *macs)
 {
     const char *name = sd_model_text(r->model, op->name);
 
@@ -241,7 +241,7 @@ static int ask_given(struct sd_run *r, const struct sd_operator *op,
     case SD_GIVEN_BY_ARGUMENTS:
         if (read_told(by_arguments(op->given, c, result), name, macs) < 0)
             return -1;
-        *macs = sd_given_flops(*macs);
+        *macs = sd_model_given_flops(*macs);
         return 0;
     }
     return 0;
@@ -257,7 +257,7 @@ static bool takes_parts(const char *plain)
 
 /* A product with a sparse or nested tensor: its own name, and the user's rule for that.
  */
-static int rename_strange(struct sd_run *r, const struct sd_operator *op,
+static int rename_strange(struct sd_pass *r, const struct sd_operator *op,
                           struct sd_model_op *call)
 {
     const char *plain = strstr(sd_model_text(r->model, op->name), "::");
@@ -271,7 +271,7 @@ static int rename_strange(struct sd_run *r, const struct sd_operator *op,
         return 0;
     if (!op->is_product && !(r->request.is_product && r->request.is_product(name)))
         return 0;
-    if (sd_run_raise(sd_model_word(r->model, name, &call->name)) < 0)
+    if (sd_pass_raise(sd_model_word(r->model, name, &call->name)) < 0)
         return -1;
     rule = r->request.rules ? sd_dict_get(r->request.rules, name) : NULL;
     return rule ? read_told(by_shapes(r, rule), name, &call->given_macs) : 0;
@@ -282,16 +282,16 @@ static int rename_strange(struct sd_run *r, const struct sd_operator *op,
 /* Another layer made it: that is an edge.  An address may be used again, mostly by a
  * tensor that an operator made, which is then noted anew; one from elsewhere
  * (torch.from_numpy in a forward) may so seem to come from a layer. */
-static int note_use(struct sd_run *r, PyObject *v, uint32_t layer)
+static int note_use(struct sd_pass *r, PyObject *v, uint32_t layer)
 {
     uint64_t from;
 
     if (!sd_table_get(&r->makers, (uint64_t)(uintptr_t)v, &from) || from == layer)
         return 0;
-    return sd_run_raise(sd_model_edge(r->model, (uint32_t)from, layer));
+    return sd_pass_raise(sd_model_edge(r->model, (uint32_t)from, layer));
 }
 
-static int note_uses(struct sd_run *r, const struct sd_operator *op,
+static int note_uses(struct sd_pass *r, const struct sd_operator *op,
                      PyObject *const *values, uint32_t layer)
 {
     int rc = 0;
@@ -311,12 +311,12 @@ static int note_uses(struct sd_run *r, const struct sd_operator *op,
 }
 
 /* So that the next one who takes it is known to have it from this layer. */
-static int note_maker(struct sd_run *r, PyObject *result, uint32_t layer)
+static int note_maker(struct sd_pass *r, PyObject *result, uint32_t layer)
 {
     int rc = 0;
 
     if (sd_torch_is_tensor(&r->torch, result))
-        return sd_run_raise(
+        return sd_pass_raise(
             sd_table_put(&r->makers, (uint64_t)(uintptr_t)result, layer));
     if (!PyTuple_Check(result) && !PyList_Check(result))
         return 0;
@@ -325,13 +325,13 @@ static int note_maker(struct sd_run *r, PyObject *result, uint32_t layer)
     return rc;
 }
 
-int sd_run_record(struct sd_run *r, const struct sd_operator *op,
-                  const struct sd_run_call *c, PyObject *result)
+int sd_pass_record(struct sd_pass *r, const struct sd_operator *op,
+                   const struct sd_pass_call *c, PyObject *result)
 {
     PyObject *values[SD_SCHEMA_ARGS_MAX];
     struct sd_model_op call = { .name = op->name,
                                 .given_macs = -1,
-                                .is_backward = sd_run_is_in_backward(r) };
+                                .is_backward = sd_pass_is_in_backward(r) };
     struct attrs attrs;
 
     attrs.n = 0;
@@ -346,7 +346,7 @@ int sd_run_record(struct sd_run *r, const struct sd_operator *op,
         return -1;
     if (rename_strange(r, op, &call) < 0)
         return -1;
-    call.layer = call.is_backward ? sd_run_layer_in_backward(r) : sd_run_layer_now(r);
+    call.layer = call.is_backward ? sd_pass_layer_in_backward(r) : sd_pass_layer_now(r);
     sd_assert(call.layer < r->model->n_layers && attrs.n <= MOST_ATTRS);
     _Static_assert((int)MOST_ATTRS <= (int)SD_MODEL_ATTRS_MAX,
                    "an operator holds them all");
@@ -355,6 +355,6 @@ int sd_run_record(struct sd_run *r, const struct sd_operator *op,
         return -1;
     if (op->is_detach)
         return 0;
-    return sd_run_raise(sd_model_op(r->model, &call, r->in.all, r->in.n, r->out.all,
-                                    r->out.n, attrs.all, attrs.n));
+    return sd_pass_raise(sd_model_op(r->model, &call, r->in.all, r->in.n, r->out.all,
+                                     r->out.n, attrs.all, attrs.n));
 }

@@ -18,7 +18,7 @@
 
 /* --- Borders */
 
-static int stamp(struct sd_run *r, uint32_t layer)
+static int stamp(struct sd_pass *r, uint32_t layer)
 {
     uint32_t *grown = sd_grow_array(r->stamped, &r->cap_stamped, r->n_stamped + 1,
                                     sizeof *r->stamped);
@@ -35,7 +35,7 @@ static int stamp(struct sd_run *r, uint32_t layer)
     return done ? 0 : -1;
 }
 
-int sd_run_times_begin(struct sd_run *r)
+int sd_pass_times_begin(struct sd_pass *r)
 {
     r->n_open = r->n_stamped = 0;
     if (r->request.is_stamped)
@@ -44,7 +44,7 @@ int sd_run_times_begin(struct sd_run *r)
     return 0;
 }
 
-int sd_run_times_border(struct sd_run *r, uint32_t layer)
+int sd_pass_times_border(struct sd_pass *r, uint32_t layer)
 {
     if (!r->request.is_stamped)
         sd_times_border(&r->times, layer, sd_clock_ns());
@@ -54,7 +54,7 @@ int sd_run_times_border(struct sd_run *r, uint32_t layer)
 }
 
 /* The pass over again, by the device's clock: one time for each border. */
-static int replay(struct sd_run *r, PyObject *stamps, bool is_backward)
+static int replay(struct sd_pass *r, PyObject *stamps, bool is_backward)
 {
     int64_t last = 0;
 
@@ -75,7 +75,7 @@ static int replay(struct sd_run *r, PyObject *stamps, bool is_backward)
     return 0;
 }
 
-static int end_stamped(struct sd_run *r, bool is_backward)
+static int end_stamped(struct sd_pass *r, bool is_backward)
 {
     PyObject *stamps;
     int rc = stamp(r, SD_MODEL_ROOT);
@@ -91,7 +91,7 @@ static int end_stamped(struct sd_run *r, bool is_backward)
     return PyErr_Occurred() ? -1 : rc;
 }
 
-void sd_run_take_marks(struct sd_run *r)
+void sd_pass_take_marks(struct sd_pass *r)
 {
     struct sd_pending_exception raised = sd_pending_exception_take();
     PyObject *handles = r->marks ? PyDict_Values(r->marks) : NULL;
@@ -109,7 +109,7 @@ void sd_run_take_marks(struct sd_run *r)
     sd_pending_exception_give_back(raised);
 }
 
-int sd_run_times_end(struct sd_run *r, bool is_backward)
+int sd_pass_times_end(struct sd_pass *r, bool is_backward)
 {
     uint64_t now = sd_clock_ns();
     int rc = 0;
@@ -119,7 +119,7 @@ int sd_run_times_end(struct sd_run *r, bool is_backward)
     else
         sd_times_end(&r->times, is_backward, now);
     if (is_backward) /* that of the forward is over, then */
-        sd_run_take_marks(r);
+        sd_pass_take_marks(r);
     return rc;
 }
 
@@ -138,7 +138,7 @@ static PyObject *partial(PyObject *self, uint32_t layer)
 }
 
 /* The first that asks for a node has it: the innermost layer leaves first. */
-static int mark_node(struct sd_run *r, PyObject *node, uint32_t layer)
+static int mark_node(struct sd_pass *r, PyObject *node, uint32_t layer)
 {
     PyObject *hook, *handle = NULL;
     int rc;
@@ -157,7 +157,7 @@ static int mark_node(struct sd_run *r, PyObject *node, uint32_t layer)
     return rc;
 }
 
-static int mark_tensor(struct sd_run *r, PyObject *tensor, uint32_t layer)
+static int mark_tensor(struct sd_pass *r, PyObject *tensor, uint32_t layer)
 {
     PyObject *node = PyObject_GetAttrString(tensor, "grad_fn");
     int rc = node && node != Py_None ? mark_node(r, node, layer) : 0;
@@ -168,7 +168,7 @@ static int mark_tensor(struct sd_run *r, PyObject *tensor, uint32_t layer)
     return 0;
 }
 
-static int mark_within(struct sd_run *r, PyObject *in, uint32_t layer, int depth)
+static int mark_within(struct sd_pass *r, PyObject *in, uint32_t layer, int depth)
 {
     if (sd_torch_is_tensor(&r->torch, in))
         return mark_tensor(r, in, layer);
@@ -180,7 +180,7 @@ static int mark_within(struct sd_run *r, PyObject *in, uint32_t layer, int depth
     return 0;
 }
 
-int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer)
+int sd_pass_mark_nodes(struct sd_pass *r, PyObject *in, uint32_t layer)
 {
     return mark_within(r, in, layer, SD_TWINS_DEPTH);
 }

@@ -47,8 +47,8 @@ static void read_all(struct rss *s, enum sd_watch_what what)
     s->n_readings++;
     if (!l)
         return;
-    sd_watch_read(&s->watch, l, what);
-    sd_watch_read_end(&s->watch, l);
+    sd_rss_watch_read(&s->watch, l, what);
+    sd_rss_watch_read_end(&s->watch, l);
     n = s->watch.tree.n - s->watch.tree.n_gone;
     s->n_most = n > s->n_most ? n : s->n_most;
 }
@@ -146,7 +146,7 @@ static void *run(void *state)
     } while (why != SD_PACER_STOP);
     read_all(s, SD_WATCH_ALL);
     say_what_it_cost(s);
-    sd_watch_release(&s->watch);
+    sd_rss_watch_release(&s->watch);
     return NULL;
 }
 
@@ -173,11 +173,11 @@ static int start(const struct sd_collect *how, void **state)
     s->every_ns = how->options[SD_RSS_EVERY].number;
     s->may_slow_down = !how->options[SD_RSS_EVERY].is_given;
     pthread_mutex_init(&s->lock, NULL);
-    rc = sd_watch_init(&s->watch, &s->how);
+    rc = sd_rss_watch_init(&s->watch, &s->how);
     if (rc == 0) /* with the first reading, where the program's counters start */
         rc = sd_pacer_start(&s->paced, sd_about_rss.name, run, s);
     if (rc < 0) {
-        sd_watch_release(&s->watch);
+        sd_rss_watch_release(&s->watch);
         free_state(s);
         return rc;
     }

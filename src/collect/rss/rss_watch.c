@@ -324,7 +324,7 @@ static void share_out_network(struct sd_rss_watch *w)
     w->has_changed = false;
 }
 
-int sd_watch_init(struct sd_rss_watch *w, const struct sd_collect *how)
+int sd_rss_watch_init(struct sd_rss_watch *w, const struct sd_collect *how)
 {
     struct rusage own;
 
@@ -358,7 +358,8 @@ static void look_at_connections(struct sd_rss_watch *w, uint64_t now)
     sd_connections_finish(&w->connections);
 }
 
-bool sd_watch_read(struct sd_rss_watch *w, struct sd_log *l, enum sd_watch_what what)
+bool sd_rss_watch_read(struct sd_rss_watch *w, struct sd_log *l,
+                       enum sd_watch_what what)
 {
     uint64_t now = sd_clock_ns();
     size_t i;
@@ -402,7 +403,7 @@ static bool ended_with(pid_t pid, struct rusage *out)
  * of an ended process to its parent; that counts its own ended children too, so it is
  * only believed when there were none, and when it is more than what the process had
  * from us before exec. */
-void sd_watch_read_end(struct sd_rss_watch *w, struct sd_log *l)
+void sd_rss_watch_read_end(struct sd_rss_watch *w, struct sd_log *l)
 {
     struct sd_rss_process *root = w->tree.n ? w->tree.members[0].of_user : NULL;
     int64_t v[SD_RSS_N_METRICS];
@@ -419,7 +420,7 @@ void sd_watch_read_end(struct sd_rss_watch *w, struct sd_log *l)
     write_point(w, l, 0, sd_clock_ns(), v);
 }
 
-void sd_watch_release(struct sd_rss_watch *w)
+void sd_rss_watch_release(struct sd_rss_watch *w)
 {
     size_t i;
 

@@ -34,16 +34,17 @@ struct sd_rss_watch {
     int64_t own_floor_bytes; /* our own largest memory when the program was started */
 };
 
-int sd_watch_init(struct sd_rss_watch *w, const struct sd_collect *how);
+int sd_rss_watch_init(struct sd_rss_watch *w, const struct sd_collect *how);
 enum sd_watch_what {
     SD_WATCH_DUE, /* the network ten times a second, which is enough for a counter */
     SD_WATCH_ALL, /* the network, too: at the beginning and at the end */
 };
 
 /* Reads every process once into this thread's log; false when none is left. */
-bool sd_watch_read(struct sd_rss_watch *w, struct sd_log *l, enum sd_watch_what what);
+bool sd_rss_watch_read(struct sd_rss_watch *w, struct sd_log *l,
+                       enum sd_watch_what what);
 /* After a reading: once the root has ended and is not waited for yet, its peak, as the
  * kernel keeps it for the parent; before that nothing. */
-void sd_watch_read_end(struct sd_rss_watch *w, struct sd_log *l);
-void sd_watch_release(struct sd_rss_watch *w);
+void sd_rss_watch_read_end(struct sd_rss_watch *w, struct sd_log *l);
+void sd_rss_watch_release(struct sd_rss_watch *w);
 #endif

@@ -39,7 +39,7 @@ static PyObject *tensor_object(const struct sd_model *m,
          !sd_py_model_dict_take(dict, "dtype",
                                 PyUnicode_FromString(sd_dtype_about(t->dtype)->name)) ||
          !sd_py_model_dict_take(dict, "bytes",
-                                PyLong_FromLongLong(sd_tensor_bytes(t))) ||
+                                PyLong_FromLongLong(sd_model_tensor_bytes(t))) ||
          !sd_py_model_dict_take(dict, "parameter",
                                 PyBool_FromLong(t->flags & SD_TENSOR_PARAMETER)) ||
          !sd_py_model_dict_take(dict, "buffer",

@@ -121,7 +121,7 @@ PyObject *sd_ext_model_beyond(PyObject *self, PyObject *args)
 
     if (costs_of(self, args, "|s:beyond", &costs) < 0)
         return NULL;
-    said = sd_model_beyond(&costs);
+    said = sd_model_costs_beyond(&costs);
     sd_model_costs_release(&costs);
     return said ? PyUnicode_FromString(said) : Py_NewRef(Py_None);
 }

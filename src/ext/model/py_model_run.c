@@ -12,7 +12,7 @@
 #define FAST(f) ((PyCFunction)(void (*)(void))(f))
 
 struct model_run {
-    PyObject_HEAD struct sd_run run;
+    PyObject_HEAD struct sd_pass run;
     PyObject *model;          /* owned: the Model that is filled; NULL before begin() */
     PyObject *rules, *device; /* owned, or NULL */
     bool is_running;
@@ -59,8 +59,8 @@ static PyObject *run_dispatch(PyObject *self, PyObject *const *args, Py_ssize_t 
         none = PyTuple_New(0);
     if (n < 3 && !none)
         return NULL;
-    result = sd_run_dispatch(&r->run, args[0], args[1], n > 2 ? args[2] : none,
-                             n > 3 ? args[3] : NULL);
+    result = sd_pass_dispatch(&r->run, args[0], args[1], n > 2 ? args[2] : none,
+                              n > 3 ? args[3] : NULL);
     Py_XDECREF(none);
     return result;
 }
@@ -75,7 +75,7 @@ static PyObject *run_enter(PyObject *self, PyObject *const *args, Py_ssize_t n)
     if (!r->is_running || n < 2) /* another thread's, or too late */
         Py_RETURN_NONE;
     hushed = hush(r);
-    rc = sd_run_enter(&r->run, args[0], args[1]);
+    rc = sd_pass_enter(&r->run, args[0], args[1]);
     sd_torch_unhush(hushed);
     return done(rc);
 }
@@ -91,7 +91,7 @@ static PyObject *run_leave(PyObject *self, PyObject *const *args, Py_ssize_t n)
     if (!r->is_running || n < 3)
         Py_RETURN_NONE;
     hushed = hush(r);
-    rc = sd_run_leave(&r->run, args[0], n > 3 ? args[2] : NULL, args[n > 3 ? 3 : 2]);
+    rc = sd_pass_leave(&r->run, args[0], n > 3 ? args[2] : NULL, args[n > 3 ? 3 : 2]);
     sd_torch_unhush(hushed);
     return done(rc);
 }
@@ -101,7 +101,7 @@ static PyObject *run_freed(PyObject *self, PyObject *watch)
     struct model_run *r = (struct model_run *)self;
 
     if (r->is_running)
-        sd_run_freed(&r->run, watch);
+        sd_pass_freed(&r->run, watch);
     Py_RETURN_NONE;
 }
 
@@ -123,7 +123,7 @@ static PyObject *save(struct model_run *r, PyObject *tensor)
 {
     PyObject *other;
 
-    if (r->is_running && sd_run_saved(&r->run, tensor) < 0)
+    if (r->is_running && sd_pass_saved(&r->run, tensor) < 0)
         return NULL;
     r->run.is_ours = true; /* no operator of the model's */
     other = PyObject_CallMethod(tensor, "detach", NULL);
@@ -169,7 +169,7 @@ static PyObject *run_mark(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return NULL;
     if (!r->is_running || layer >= r->run.times.n_layers)
         Py_RETURN_NONE;
-    return done(sd_run_times_border(&r->run, (uint32_t)layer));
+    return done(sd_pass_times_border(&r->run, (uint32_t)layer));
 }
 
 static PyObject *run_look_at_casts(PyObject *self, PyObject *unused)
@@ -177,13 +177,13 @@ static PyObject *run_look_at_casts(PyObject *self, PyObject *unused)
     struct model_run *r = (struct model_run *)self;
 
     (void)unused;
-    return done(r->is_running ? sd_run_look_at_casts(&r->run) : 0);
+    return done(r->is_running ? sd_pass_look_at_casts(&r->run) : 0);
 }
 
 /* is_fused(query, key, value, mask): of an attention that this run came to. */
 static PyObject *run_is_fused(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    const struct sd_run *r = &((struct model_run *)self)->run;
+    const struct sd_pass *r = &((struct model_run *)self)->run;
 
     if (!((struct model_run *)self)->is_running || n != 4)
         Py_RETURN_FALSE;
@@ -196,7 +196,7 @@ static PyObject *run_is_fused(PyObject *self, PyObject *const *args, Py_ssize_t 
 static bool has_rule(const char *name) { return sd_op_known(name) != SD_OP_UNKNOWN; }
 static bool is_counted(const char *name) { return sd_op_known(name) == SD_OP_COUNTED; }
 
-static int begin(struct model_run *r, PyObject *module, struct sd_run_request *request,
+static int begin(struct model_run *r, PyObject *module, struct sd_pass_request *request,
                  unsigned passes)
 {
     struct sd_model *m = sd_py_model_of(Py_TYPE(r->model), r->model);
@@ -208,7 +208,7 @@ static int begin(struct model_run *r, PyObject *module, struct sd_run_request *r
     request->is_product = is_counted;
     request->is_open = module == Py_None;
     r->is_running = true;
-    rc = sd_run_begin(&r->run, (PyObject *)r, m, module, request);
+    rc = sd_pass_begin(&r->run, (PyObject *)r, m, module, request);
     if (rc == 0 && request->is_timing) {
         rc = sd_times_init(&r->run.times, (uint32_t)m->n_layers, passes);
         if (rc < 0)
@@ -227,7 +227,7 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
     int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0, stamped = 0,
         blank = 0, numbers = 0;
     PyObject *module, *rules = Py_None, *into = Py_None, *device = NULL;
-    struct sd_run_request request = { 0 };
+    struct sd_pass_request request = { 0 };
 
     if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOpUppp:begin",
                                              names, &module, &twins, &backward, &memory,
@@ -266,7 +266,7 @@ static PyObject *run_end(PyObject *self, PyObject *unused)
     (void)unused;
     if (r->is_running) {
         r->is_running = false;
-        sd_run_end(&r->run);
+        sd_pass_end(&r->run);
     }
     return r->model ? Py_NewRef(r->model) : Py_NewRef(Py_None);
 }
@@ -286,7 +286,7 @@ static PyObject *run_weight(PyObject *self, PyObject *tensor)
 
     if (!is_begun(r))
         return NULL;
-    return done(sd_run_weight(&r->run, tensor));
+    return done(sd_pass_weight(&r->run, tensor));
 }
 
 static PyObject *run_given(PyObject *self, PyObject *o)
@@ -295,7 +295,7 @@ static PyObject *run_given(PyObject *self, PyObject *o)
 
     if (!is_begun(r))
         return NULL;
-    return done(sd_run_given(&r->run, o, SD_TWINS_DEPTH));
+    return done(sd_pass_given(&r->run, o, SD_TWINS_DEPTH));
 }
 
 static PyObject *run_set_backward(PyObject *self, PyObject *is)
@@ -316,7 +316,7 @@ static PyObject *run_refuse(PyObject *self, PyObject *name)
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
 
     if (text && ((struct model_run *)self)->is_running)
-        sd_run_tell(&((struct model_run *)self)->run.refused, text);
+        sd_pass_tell(&((struct model_run *)self)->run.refused, text);
     PyErr_Clear();
     Py_RETURN_NONE;
 }
@@ -331,7 +331,7 @@ static PyObject *run_failed_at(PyObject *self, PyObject *number)
     if (sequence == -1 && PyErr_Occurred())
         return NULL;
     if (r->is_running)
-        sd_run_failed(&r->run, sd_run_layer_of_node(&r->run, sequence));
+        sd_pass_failed(&r->run, sd_pass_layer_of_node(&r->run, sequence));
     Py_RETURN_NONE;
 }
 
@@ -350,7 +350,7 @@ static PyObject *run_pass_begins(PyObject *self, PyObject *unused)
     (void)unused;
     if (!is_begun(r))
         return NULL;
-    return done(sd_run_times_begin(&r->run));
+    return done(sd_pass_times_begin(&r->run));
 }
 
 static PyObject *run_pass_ends(PyObject *self, PyObject *is_backward)
@@ -359,7 +359,7 @@ static PyObject *run_pass_ends(PyObject *self, PyObject *is_backward)
 
     if (!is_begun(r))
         return NULL;
-    return done(sd_run_times_end(&r->run, is_backward == Py_True));
+    return done(sd_pass_times_end(&r->run, is_backward == Py_True));
 }
 
 /* Own times become those of a layer with all that is in it: layers come behind their
@@ -372,7 +372,7 @@ static int64_t *time_of(struct sd_model_layer *l, bool is_backward)
 /* A layer that ran when it was counted and does not run now has no time, and not one of
  * 0: torch has ways of its own for some layers that hold others (an encoder of
  * transformers). */
-static void leave_untimed(struct sd_run *r)
+static void leave_untimed(struct sd_pass *r)
 {
     for (size_t i = 1; i < r->model->n_layers; i++) {
         struct sd_model_layer *l = &r->model->layers[i];
@@ -380,11 +380,11 @@ static void leave_untimed(struct sd_run *r)
         if (l->time_ns != 0 || l->n_calls == 0)
             continue;
         l->time_ns = SD_MODEL_NONE;
-        sd_run_tell(&r->untimed, sd_model_text(r->model, l->name));
+        sd_pass_tell(&r->untimed, sd_model_text(r->model, l->name));
     }
 }
 
-static void put_times(struct sd_run *r, bool is_backward)
+static void put_times(struct sd_pass *r, bool is_backward)
 {
     struct sd_model *m = r->model;
 
@@ -429,7 +429,7 @@ static PyObject *get_peak(PyObject *self, void *unused)
 /* (name, type) of the innermost layer that an exception left, or None. */
 static PyObject *get_failed_in(PyObject *self, void *unused)
 {
-    struct sd_run *r = &((struct model_run *)self)->run;
+    struct sd_pass *r = &((struct model_run *)self)->run;
     const struct sd_model_layer *l;
 
     (void)unused;
@@ -442,7 +442,7 @@ static PyObject *get_failed_in(PyObject *self, void *unused)
 
 static PyObject *get_refused(PyObject *self, void *unused)
 {
-    const struct sd_run *r = &((struct model_run *)self)->run;
+    const struct sd_pass *r = &((struct model_run *)self)->run;
 
     (void)unused;
     if (!((struct model_run *)self)->is_running || r->refused.n == 0)
@@ -459,7 +459,7 @@ static void run_dealloc(PyObject *self)
 
     if (r->is_running) {
         r->is_running = false;
-        sd_run_end(&r->run);
+        sd_pass_end(&r->run);
     }
     Py_XDECREF(r->model);
     Py_XDECREF(r->rules);

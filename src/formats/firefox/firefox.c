@@ -36,7 +36,7 @@ static int put_all(struct sd_firefox *w)
 
 static void release(struct sd_firefox *w)
 {
-    sd_frames_release(&w->frames);
+    sd_format_frames_release(&w->frames);
     sd_thread_samples_release(&w->sampled);
     sd_intern_release(&w->strings);
     sd_intern_release(&w->files);
@@ -59,7 +59,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
 
     in_full.has_full_files = true; /* the viewer shortens them itself */
     w.strings.arena = w.files.arena = w.libraries.arena = &w.arena;
-    rc = sd_frames_make(p, &in_full, &w.frames);
+    rc = sd_format_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
         rc = sd_thread_samples_collect(p, job->from, job->filter, &style, &w.sampled);
     w.has_wall = w.sampled.has_wall;

@@ -132,7 +132,7 @@ static int without_axis(struct sd_onnx *x, struct sd_onnx_value *v, int64_t axis
     v->elements = NULL;
     if (!v->has_dims)
         return 0;
-    if (!sd_axis_find(axis, v->n_dims, &at)) {
+    if (!sd_shapes_axis_find(axis, v->n_dims, &at)) {
         v->has_dims = false;
         return 0;
     }
@@ -151,7 +151,8 @@ static int with_axis(struct sd_onnx *x, struct sd_onnx_value *v, int64_t axis,
     v->elements = NULL;
     if (!v->has_dims)
         return 0;
-    if (v->n_dims >= SD_MODEL_DIMS_MAX || !sd_axis_find(axis, v->n_dims + 1, &at)) {
+    if (v->n_dims >= SD_MODEL_DIMS_MAX ||
+        !sd_shapes_axis_find(axis, v->n_dims + 1, &at)) {
         v->has_dims = false;
         return 0;
     }
@@ -211,7 +212,8 @@ static int give_body(struct rounds *r, struct sd_onnx_scope *scope,
     uint32_t at;
     int rc;
 
-    if (i >= r->n_states && v && v->has_dims && sd_axis_find(axis, v->n_dims, &at))
+    if (i >= r->n_states && v && v->has_dims &&
+        sd_shapes_axis_find(axis, v->n_dims, &at))
         r->length = v->dims[at];
     if (!name.p)
         return 0;

@@ -169,7 +169,7 @@ int sd_onnx_tensors(struct sd_onnx *x)
         };
 
         if (v->unpacked) { /* as many bytes as are stored */
-            t.bytes = sd_tensor_bytes(&t);
+            t.bytes = sd_model_tensor_bytes(&t);
             t.dtype = v->packed_dtype;
             t.dims = (struct sd_dims){ v->unpacked, 2 };
         }

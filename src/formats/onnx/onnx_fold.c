@@ -588,7 +588,8 @@ FOLD(slice)
     for (uint32_t i = 0; i < starts.n; i++) {
         int64_t step = steps.is_there ? steps.v[i] : 1;
 
-        if (!sd_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
+        if (!sd_shapes_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims,
+                                 &axis) ||
             is_cut[axis]) /* the same twice: a stride of many steps runs over */
             return 0;
         is_cut[axis] = true;
@@ -612,7 +613,8 @@ FOLD(transpose)
         return 0;
     strides_of(x, strides);
     for (uint32_t i = 0; i < x->n_dims; i++) {
-        if (!sd_axis_find(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
+        if (!sd_shapes_axis_find(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims,
+                                 &from))
             return 0;
         turned[i] = strides[from];
     }

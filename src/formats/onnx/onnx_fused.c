@@ -168,7 +168,8 @@ RULE(quantized_concat)
     int64_t dims[AXES];
     uint32_t axis;
 
-    if (!first || !sd_axis_find(sd_onnx_int(s->node, "axis", 1), first->n_dims, &axis))
+    if (!first ||
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", 1), first->n_dims, &axis))
         return 0;
     s->out[0]->dtype = first->dtype;
     memcpy(dims, first->dims, first->n_dims * sizeof *dims);
@@ -234,8 +235,10 @@ RULE(gather_blocks)
     if (s->n_in > 2 && s->in[2])
         s->out[0]->dtype = s->in[2]->dtype;
     if (!x || !at ||
-        !sd_axis_find(sd_onnx_int(s->node, "gather_axis", 0), x->n_dims, &axis) ||
-        !sd_axis_find(sd_onnx_int(s->node, "quantize_axis", 1), x->n_dims, &packed) ||
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "gather_axis", 0), x->n_dims,
+                             &axis) ||
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "quantize_axis", 1), x->n_dims,
+                             &packed) ||
         bits < 1 || bits > 8)
         return 0;
     for (uint32_t i = 0; i < x->n_dims; i++) {

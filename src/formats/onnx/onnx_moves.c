@@ -15,7 +15,7 @@ static bool mark_axes(const struct sd_onnx_list *l, uint32_t n, bool marks[AXES]
     for (uint32_t i = 0; i < l->n; i++) {
         uint32_t axis;
 
-        if (!sd_axis_find(l->v[i], n, &axis))
+        if (!sd_shapes_axis_find(l->v[i], n, &axis))
             return false;
         marks[axis] = true;
     }
@@ -116,7 +116,8 @@ RULE(transpose)
     if (!x || (n && n != x->n_dims))
         return 0;
     for (uint32_t i = 0; i < x->n_dims; i++) {
-        if (!sd_axis_find(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
+        if (!sd_shapes_axis_find(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims,
+                                 &from))
             return 0;
         dims[i] = x->dims[from];
     }
@@ -141,7 +142,7 @@ RULE(concat)
     int64_t dims[AXES];
     uint32_t axis;
 
-    if (!x || !sd_axis_find(sd_onnx_int(s->node, "axis", 1), x->n_dims, &axis))
+    if (!x || !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", 1), x->n_dims, &axis))
         return 0;
     memcpy(dims, x->dims, x->n_dims * sizeof *dims);
     for (uint32_t i = 1; i < s->n_in; i++) {
@@ -161,7 +162,7 @@ RULE(split)
     int rc = 0;
 
     if (!x || !l.is_known || (l.is_there && l.n != s->n_out) ||
-        !sd_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &axis))
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &axis))
         return 0;
     memcpy(dims, x->dims, x->n_dims * sizeof *dims);
     length = x->dims[axis];
@@ -208,7 +209,7 @@ RULE(split_to_sequence)
     bool has_lengths = s->n_in > 1 && s->in[1];
 
     if (!x || s->n_out == 0 ||
-        !sd_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &parts.axis))
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &parts.axis))
         return 0;
     if (!has_lengths) {
         parts.n = x->dims[parts.axis];
@@ -288,7 +289,8 @@ RULE(slice)
         return 0;
     memcpy(dims, x->dims, x->n_dims * sizeof *dims);
     for (uint32_t i = 0; i < starts.n; i++) {
-        if (!sd_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis))
+        if (!sd_shapes_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims,
+                                 &axis))
             return 0;
         dims[axis] = sd_onnx_slice(x->dims[axis], &starts.v[i], ends.v[i],
                                    steps.is_there ? steps.v[i] : 1);
@@ -302,7 +304,8 @@ RULE(gather)
     int64_t dims[2 * AXES];
     uint32_t axis, n = 0;
 
-    if (!x || !at || !sd_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &axis))
+    if (!x || !at ||
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &axis))
         return 0;
     for (uint32_t i = 0; i < axis; i++)
         dims[n++] = x->dims[i];
@@ -386,7 +389,8 @@ RULE(pad)
     for (uint32_t i = 0; i < n / 2; i++) {
         int64_t more;
 
-        if (!sd_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
+        if (!sd_shapes_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims,
+                                 &axis) ||
             __builtin_add_overflow(pads[i], pads[n / 2 + i], &more) ||
             __builtin_add_overflow(dims[axis], more, &dims[axis]))
             return 0;
@@ -434,7 +438,8 @@ RULE(center_crop_pad)
         return 0;
     memcpy(dims, x->dims, x->n_dims * sizeof *dims);
     for (uint32_t i = 0; i < to.n; i++) {
-        if (!sd_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis))
+        if (!sd_shapes_axis_find(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims,
+                                 &axis))
             return 0;
         dims[axis] = to.v[i];
     }
@@ -477,7 +482,7 @@ RULE(arg)
     uint32_t axis, n = 0;
 
     s->out[0]->dtype = SD_DTYPE_I64;
-    if (!x || !sd_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &axis))
+    if (!x || !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", 0), x->n_dims, &axis))
         return 0;
     for (uint32_t i = 0; i < x->n_dims; i++) {
         if (i != axis)
@@ -497,7 +502,7 @@ RULE(top_k)
     uint32_t axis;
     int rc;
 
-    if (!x || !sd_axis_find(sd_onnx_int(s->node, "axis", -1), x->n_dims, &axis))
+    if (!x || !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", -1), x->n_dims, &axis))
         return 0;
     memcpy(dims, x->dims, x->n_dims * sizeof *dims);
     dims[axis] = k;
@@ -619,7 +624,7 @@ RULE(one_hot)
     if (s->n_in > 2 && s->in[2])
         s->out[0]->dtype = s->in[2]->dtype;
     if (!x || !depth || depth->n != 1 ||
-        !sd_axis_find(sd_onnx_int(s->node, "axis", -1), x->n_dims + 1, &axis))
+        !sd_shapes_axis_find(sd_onnx_int(s->node, "axis", -1), x->n_dims + 1, &axis))
         return 0;
     for (uint32_t i = 0; i <= x->n_dims; i++)
         dims[i] = i == axis ? depth->whole[0] : x->dims[i - (i > axis)];

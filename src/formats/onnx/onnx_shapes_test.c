@@ -375,7 +375,7 @@ TEST(onnx_recurrent_nets_give_their_shapes)
     read_it(&f, &m);
     check_dims(&m.ops[0].out[0], "10,2,4,128");
     check_dims(&m.ops[0].out[2], "2,4,128");
-    CHECK(sd_op_number(&m, &m.ops[0], "hidden_size", 0, -1) == 128);
+    CHECK(sd_model_op_number(&m, &m.ops[0], "hidden_size", 0, -1) == 128);
     CHECK(m.ops[0].in[1].is_weight && !m.ops[0].in[0].is_weight);
     sd_model_release(&m);
     drop_file(&f);

@@ -493,7 +493,7 @@ TEST(onnx_weights_of_an_unknown_type_are_counted_and_told)
         add_node(&f, "MatMul", "x w", "y", "");
         read_it(&f, &m);
         CHECK(m.n_tensors == 1 && (m.tensors[0].flags & SD_TENSOR_PARAMETER));
-        CHECK(sd_tensor_bytes(&m.tensors[0]) == 160);
+        CHECK(sd_model_tensor_bytes(&m.tensors[0]) == 160);
         snprintf(said, sizeof said, "the type %d of the tensor w is not known",
                  (int)types[i]);
         CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), said));
@@ -516,7 +516,7 @@ TEST(onnx_sparse_weights_are_the_tensors_that_they_stand_for)
     read_it(&f, &m);
     CHECK(m.n_notes == 0 && m.n_tensors == 1);
     CHECK(sd_dims_elements(m.tensors[0].dims) == 40);
-    CHECK(sd_tensor_bytes(&m.tensors[0]) == 12);
+    CHECK(sd_model_tensor_bytes(&m.tensors[0]) == 12);
     check_dims(&m.ops[0].out[0], "4,5");
     sd_model_release(&m);
     drop_file(&f);

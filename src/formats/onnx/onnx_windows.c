@@ -86,7 +86,8 @@ static int give_conv(const struct sd_onnx_step *s, const struct sd_onnx_value *x
         return 0;
     dims[0] = x->dims[0];
     for (uint32_t i = 2; i < x->n_dims; i++)
-        dims[i] = sd_axis_window_steps(&windows.w[i - 2], x->dims[i], windows.end);
+        dims[i] =
+            sd_shapes_axis_window_steps(&windows.w[i - 2], x->dims[i], windows.end);
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
@@ -129,8 +130,8 @@ RULE(conv_transpose)
     for (uint32_t i = 0; i < n; i++)
         dims[2 + i] = n_shape == n
                           ? shape[i]
-                          : sd_axis_window_spread(&windows.w[i], x->dims[2 + i],
-                                                  extra[i], windows.end);
+                          : sd_shapes_axis_window_spread(&windows.w[i], x->dims[2 + i],
+                                                         extra[i], windows.end);
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
@@ -147,7 +148,8 @@ RULE(pool)
         windows.end = SD_WINDOW_HANGS;
     memcpy(dims, x->dims, 2 * sizeof *dims);
     for (uint32_t i = 2; i < x->n_dims; i++)
-        dims[i] = sd_axis_window_steps(&windows.w[i - 2], x->dims[i], windows.end);
+        dims[i] =
+            sd_shapes_axis_window_steps(&windows.w[i - 2], x->dims[i], windows.end);
     rc = sd_onnx_give(s, 0, dims, x->n_dims);
     if (rc == 0 && s->n_out > 1) {
         s->out[1]->dtype = SD_DTYPE_I64;
@@ -256,8 +258,8 @@ RULE(unpool)
         return 0;
     memcpy(dims, x->dims, 2 * sizeof *dims);
     for (uint32_t i = 2; i < x->n_dims; i++)
-        dims[i] =
-            sd_axis_window_spread(&windows.w[i - 2], x->dims[i], 0, SD_WINDOW_FITS);
+        dims[i] = sd_shapes_axis_window_spread(&windows.w[i - 2], x->dims[i], 0,
+                                               SD_WINDOW_FITS);
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
@@ -274,7 +276,7 @@ static int resize_by(const struct sd_onnx_step *s, const struct sd_onnx_value *x
     for (uint32_t i = 0; i < e->n; i++) {
         double scaled;
 
-        if (!sd_axis_find(n_axes ? axes[i] : (int64_t)i, x->n_dims, &axis))
+        if (!sd_shapes_axis_find(n_axes ? axes[i] : (int64_t)i, x->n_dims, &axis))
             return 0;
         if (!e->is_real) {
             dims[axis] = e->whole[i];

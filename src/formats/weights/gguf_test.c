@@ -90,8 +90,9 @@ TEST(gguf_is_read_from_the_header)
     CHECK(read_file(b.p, b.n, &m) == 0);
     CHECK(m.n_tensors == 2);
     CHECK(m.tensors[0].dims.n == 2 && m.tensors[0].dims.d[0] == 2 &&
-          m.tensors[0].dims.d[1] == 64 && sd_tensor_bytes(&m.tensors[0]) == 4 * 18);
-    CHECK(sd_tensor_bytes(&m.tensors[1]) == 12);
+          m.tensors[0].dims.d[1] == 64 &&
+          sd_model_tensor_bytes(&m.tensors[0]) == 4 * 18);
+    CHECK(sd_model_tensor_bytes(&m.tensors[1]) == 12);
     CHECK(strcmp(sd_model_fact_of(&m, "general.architecture"), "llama") == 0);
     CHECK(strcmp(sd_model_fact_of(&m, "llama.rope"), "1.5") == 0);
     CHECK(!sd_model_fact_of(&m, "scores"));
@@ -142,9 +143,10 @@ TEST(gguf_of_newer_types_is_counted)
         sd_buf_u8(&b, 0);
     CHECK(!b.bad && sd_model_init(&m) == 0);
     CHECK(read_file(b.p, b.n, &m) == 0);
-    CHECK(sd_tensor_bytes(&m.tensors[0]) == 72 && sd_tensor_bytes(&m.tensors[1]) == 18);
+    CHECK(sd_model_tensor_bytes(&m.tensors[0]) == 72 &&
+          sd_model_tensor_bytes(&m.tensors[1]) == 18);
     CHECK(sd_dims_elements(m.tensors[2].dims) == 3 &&
-          sd_tensor_bytes(&m.tensors[2]) == 0);
+          sd_model_tensor_bytes(&m.tensors[2]) == 0);
     CHECK(m.n_notes == 2 && strstr(sd_model_text(&m, m.notes[0]), "the type 999 of"));
     CHECK(strstr(sd_model_text(&m, m.notes[1]), "1 more tensor"));
     sd_model_release(&m);

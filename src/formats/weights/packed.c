@@ -46,7 +46,7 @@ static int spread(struct packed *k, struct sd_model_tensor *t, uint32_t axis,
 
     if (!dims)
         return sd_no_memory();
-    t->bytes = sd_tensor_bytes(t);
+    t->bytes = sd_model_tensor_bytes(t);
     bits = 8 * sd_dtype_bytes(t->dtype, 1) / times;
     dims[axis] = sd_times(dims[axis], times);
     t->dims.d = dims;

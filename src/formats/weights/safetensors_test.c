@@ -48,10 +48,11 @@ TEST(safetensors_are_read_from_the_header)
     CHECK(m.n_tensors == 3);
     CHECK(strcmp(sd_model_text(&m, m.tensors[0].name), "layer.weight") == 0);
     CHECK(m.tensors[0].dtype == SD_DTYPE_F32 && m.tensors[0].dims.n == 2 &&
-          m.tensors[0].dims.d[1] == 4 && sd_tensor_bytes(&m.tensors[0]) == 48);
+          m.tensors[0].dims.d[1] == 4 && sd_model_tensor_bytes(&m.tensors[0]) == 48);
     CHECK(m.tensors[0].flags == SD_TENSOR_PARAMETER);
     CHECK(strcmp(sd_model_text(&m, m.layers[m.tensors[1].layer].name), "layer") == 0);
-    CHECK(m.tensors[1].dtype == SD_DTYPE_F16 && sd_tensor_bytes(&m.tensors[1]) == 10);
+    CHECK(m.tensors[1].dtype == SD_DTYPE_F16 &&
+          sd_model_tensor_bytes(&m.tensors[1]) == 10);
     CHECK(m.tensors[2].flags == SD_TENSOR_BUFFER && m.tensors[2].dims.n == 0);
     sd_model_release(&m);
     sd_buf_release(&b);
@@ -109,7 +110,7 @@ TEST(packed_weights_are_counted_as_what_they_stand_for)
     CHECK(held(&m, SD_TENSOR_PARAMETER) == 6 * 64 * 32);
     CHECK(held(&m, SD_TENSOR_BUFFER) == 8 + 64 + 64 + 8 + 64 + 32 + 16 + 64 + 1);
     for (size_t i = 0, bytes = 0; i < m.n_tensors; i++) {
-        bytes += (size_t)sd_tensor_bytes(&m.tensors[i]);
+        bytes += (size_t)sd_model_tensor_bytes(&m.tensors[i]);
         CHECK(i + 1 < m.n_tensors || bytes == at);
     }
     CHECK(m.tensors[0].dims.d[0] == 64 && m.tensors[4].dims.d[1] == 32);
@@ -210,7 +211,7 @@ TEST(safetensors_of_an_unknown_type_are_taken_at_their_word)
         5);
     CHECK(sd_model_init(&m) == 0);
     CHECK(read_file(&b, &m) == 0);
-    CHECK(m.n_notes == 1 && sd_tensor_bytes(&m.tensors[0]) == 5);
+    CHECK(m.n_notes == 1 && sd_model_tensor_bytes(&m.tensors[0]) == 5);
     sd_model_release(&m);
     sd_buf_release(&b);
 }

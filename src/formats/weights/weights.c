@@ -77,6 +77,6 @@ int sd_weights_add(struct sd_weights *w, uint32_t name, uint8_t dtype,
     if (rc == 0)
         rc = sd_model_tensor(w->into, &t);
     if (rc == 0)
-        w->bytes = sd_plus(w->bytes, sd_tensor_bytes(&t));
+        w->bytes = sd_plus(w->bytes, sd_model_tensor_bytes(&t));
     return rc;
 }

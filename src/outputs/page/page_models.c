@@ -37,7 +37,7 @@ static int add_sums(struct sd_page_maker *m, const struct sd_model_costs *c)
 {
     const struct sd_model_sum *t = &c->total;
     bool has_ops = sd_model_knows_operators(c->model);
-    int rc = sd_page_add_item(m, "model", sd_model_title(c->model));
+    int rc = sd_page_add_item(m, "model", sd_model_words_title(c->model));
 
     if (rc == 0)
         rc = add_count(m, "parameters", t->params);

@@ -531,14 +531,14 @@ int64_t sd_attr_number(const struct sd_attr *a, size_t i, int64_t otherwise)
     return i < a->n ? a->numbers[i] : otherwise;
 }
 
-int64_t sd_op_number(const struct sd_model *m, const struct sd_model_op *op,
-                     const char *name, size_t i, int64_t otherwise)
+int64_t sd_model_op_number(const struct sd_model *m, const struct sd_model_op *op,
+                           const char *name, size_t i, int64_t otherwise)
 {
     return sd_attr_number(sd_attr_find(m, op->attrs, op->n_attrs, name), i, otherwise);
 }
 
-int64_t sd_layer_number(const struct sd_model *m, uint32_t layer, const char *name,
-                        size_t i, int64_t otherwise)
+int64_t sd_model_layer_number(const struct sd_model *m, uint32_t layer,
+                              const char *name, size_t i, int64_t otherwise)
 {
     const struct sd_model_layer *l = &m->layers[layer];
 
@@ -557,7 +557,7 @@ int64_t sd_operand_bytes(const struct sd_operand *o)
     return sd_dtype_bytes(o->dtype, sd_operand_elements(o));
 }
 
-int64_t sd_tensor_bytes(const struct sd_model_tensor *t)
+int64_t sd_model_tensor_bytes(const struct sd_model_tensor *t)
 {
     return t->bytes >= 0 ? t->bytes
                          : sd_dtype_bytes(t->dtype, sd_dims_elements(t->dims));

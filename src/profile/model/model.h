@@ -90,12 +90,12 @@ struct sd_model_op {
     const struct sd_operand *in, *out; /* in the order of the schema */
     const struct sd_attr *attrs;
     int64_t given_macs; /* of one call, from a rule of the user's;
-                           -1: ask the table; below: sd_given_flops */
+                           -1: ask the table; below: sd_model_given_flops */
 };
 
 /* A rule of torch's kind tells FLOPs, which may be odd: they stand below -1, whole.
  * And back again. */
-static inline int64_t sd_given_flops(int64_t flops)
+static inline int64_t sd_model_given_flops(int64_t flops)
 {
     return flops < INT64_MAX ? -2 - flops : INT64_MIN;
 }
@@ -265,15 +265,15 @@ const struct sd_attr *sd_attr_find(const struct sd_model *m,
 /* The ith number of it: of an INT whatever i is (kernel_size=3 is 3 on every axis), of
  * INTS the ith, or the only one; else `otherwise`. */
 int64_t sd_attr_number(const struct sd_attr *a, size_t i, int64_t otherwise);
-int64_t sd_op_number(const struct sd_model *m, const struct sd_model_op *op,
-                     const char *name, size_t i, int64_t otherwise);
-int64_t sd_layer_number(const struct sd_model *m, uint32_t layer, const char *name,
-                        size_t i, int64_t otherwise);
+int64_t sd_model_op_number(const struct sd_model *m, const struct sd_model_op *op,
+                           const char *name, size_t i, int64_t otherwise);
+int64_t sd_model_layer_number(const struct sd_model *m, uint32_t layer,
+                              const char *name, size_t i, int64_t otherwise);
 
 /* All of these stop at INT64_MAX, as shapes.h does. */
 int64_t sd_operand_elements(const struct sd_operand *o); /* 0 of NONE and SCALAR */
 int64_t sd_operand_bytes(const struct sd_operand *o);
-int64_t sd_tensor_bytes(const struct sd_model_tensor *t);
+int64_t sd_model_tensor_bytes(const struct sd_model_tensor *t);
 
 /* --- Bytes: a versioned form of all of it, for captures (docs/format.md). */
 

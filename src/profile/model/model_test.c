@@ -232,7 +232,7 @@ TEST(a_model_written_and_read_is_the_same)
     CHECK(sd_model_read(&back, first.p, first.n) == 0);
     CHECK(back.n_edges == 1 && back.edges[0].to == 2);
     CHECK(back.ops[0].n_calls == 2 && back.layers[2].n_calls == 1);
-    CHECK(sd_op_number(&back, &back.ops[0], "Conv2d", 0, 0) == -7);
+    CHECK(sd_model_op_number(&back, &back.ops[0], "Conv2d", 0, 0) == -7);
     CHECK(!strcmp(sd_model_fact_of(&back, "device"), "meta"));
     CHECK(!strcmp(sd_model_text(&back, back.notes[0]), "2 layers were skipped"));
     sd_model_write(&back, &second);

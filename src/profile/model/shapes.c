@@ -38,7 +38,7 @@ int64_t sd_dims_elements(struct sd_dims d) { return sd_product(d.d, d.n); }
 
 /* --- Axes */
 
-bool sd_axis_find(int64_t axis, uint32_t n, uint32_t *at)
+bool sd_shapes_axis_find(int64_t axis, uint32_t n, uint32_t *at)
 {
     if (axis < 0)
         axis += n;
@@ -55,7 +55,7 @@ bool sd_dims_is_same(struct sd_dims a, struct sd_dims b)
 
 /* --- Broadcasting */
 
-bool sd_axis_broadcast(int64_t a, int64_t b, int64_t *out)
+bool sd_shapes_axis_broadcast(int64_t a, int64_t b, int64_t *out)
 {
     if (a != b && a != 1 && b != 1)
         return false;
@@ -72,7 +72,7 @@ bool sd_dims_broadcast(struct sd_dims a, struct sd_dims b, int64_t *out,
     for (uint32_t i = 1; i <= n; i++) {
         int64_t x = i <= a.n ? a.d[a.n - i] : 1, y = i <= b.n ? b.d[b.n - i] : 1;
 
-        if (!sd_axis_broadcast(x, y, &out[n - i]))
+        if (!sd_shapes_axis_broadcast(x, y, &out[n - i]))
             return false;
     }
     *n_out = n;
@@ -145,8 +145,8 @@ static int64_t in_64_bits(__int128 v)
     return v < 0 || v > INT64_MAX ? -1 : (int64_t)v;
 }
 
-int64_t sd_axis_window_steps(const struct sd_axis_window *w, int64_t length,
-                             enum sd_axis_window_end end)
+int64_t sd_shapes_axis_window_steps(const struct sd_axis_window *w, int64_t length,
+                                    enum sd_axis_window_end end)
 {
     __int128 room, steps;
 
@@ -164,8 +164,8 @@ int64_t sd_axis_window_steps(const struct sd_axis_window *w, int64_t length,
     return in_64_bits(steps);
 }
 
-int64_t sd_axis_window_spread(const struct sd_axis_window *w, int64_t steps,
-                              int64_t more, enum sd_axis_window_end end)
+int64_t sd_shapes_axis_window_spread(const struct sd_axis_window *w, int64_t steps,
+                                     int64_t more, enum sd_axis_window_end end)
 {
     if (!is_window(w) || steps < 0 || more < 0)
         return -1;
@@ -230,7 +230,7 @@ static const char *read_term(const char *p, const char *end, struct term *t)
 static bool take_axis(struct sd_einsum *e, uint64_t *set, unsigned at, int64_t size)
 {
     *set |= bit(at);
-    return sd_axis_broadcast(e->sizes[at], size, &e->sizes[at]);
+    return sd_shapes_axis_broadcast(e->sizes[at], size, &e->sizes[at]);
 }
 
 /* Axes of an ellipsis are told apart from the last one, as broadcasting does. */

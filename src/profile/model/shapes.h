@@ -34,12 +34,12 @@ int64_t sd_dims_elements(struct sd_dims d);
 /* --- Axes */
 
 /* Which of n axes is meant; negative numbers count from the end.  False: none is. */
-bool sd_axis_find(int64_t axis, uint32_t n, uint32_t *at);
+bool sd_shapes_axis_find(int64_t axis, uint32_t n, uint32_t *at);
 bool sd_dims_is_same(struct sd_dims a, struct sd_dims b);
 
 /* --- Broadcasting: an axis of 1 is repeated to the length of the other */
 
-bool sd_axis_broadcast(int64_t a, int64_t b, int64_t *out);
+bool sd_shapes_axis_broadcast(int64_t a, int64_t b, int64_t *out);
 /* Axes are paired from the last one.  `out` may be the axes of a or b. */
 bool sd_dims_broadcast(struct sd_dims a, struct sd_dims b, int64_t *out,
                        uint32_t *n_out);
@@ -73,12 +73,12 @@ enum sd_axis_window_end {
 
 /* How many windows an axis of this length has; -1: not one, or there is no such window
  * (a stride, dilation or kernel below 1, padding below 0). */
-int64_t sd_axis_window_steps(const struct sd_axis_window *w, int64_t length,
-                             enum sd_axis_window_end end);
+int64_t sd_shapes_axis_window_steps(const struct sd_axis_window *w, int64_t length,
+                                    enum sd_axis_window_end end);
 /* The other way round, for transposed ones: the length that has so many windows, and
  * `more` behind it; -1: there is no such length. */
-int64_t sd_axis_window_spread(const struct sd_axis_window *w, int64_t steps,
-                              int64_t more, enum sd_axis_window_end end);
+int64_t sd_shapes_axis_window_spread(const struct sd_axis_window *w, int64_t steps,
+                                     int64_t more, enum sd_axis_window_end end);
 /* The channels that come out of a convolution of so many; false: the weight is for
  * other channels or groups, or has fewer than two axes. */
 bool sd_conv_channels(struct sd_dims weight, int64_t groups, bool is_transposed,

@@ -46,15 +46,15 @@ TEST(shapes_count_axes_from_both_ends)
 {
     uint32_t at = 9;
 
-    CHECK(sd_axis_find(0, 3, &at) && at == 0);
-    CHECK(sd_axis_find(2, 3, &at) && at == 2);
-    CHECK(sd_axis_find(-1, 3, &at) && at == 2);
-    CHECK(sd_axis_find(-3, 3, &at) && at == 0);
-    CHECK(!sd_axis_find(3, 3, &at));
-    CHECK(!sd_axis_find(-4, 3, &at));
-    CHECK(!sd_axis_find(0, 0, &at));
-    CHECK(!sd_axis_find(INT64_MIN, 3, &at));
-    CHECK(!sd_axis_find(INT64_MAX, 3, &at));
+    CHECK(sd_shapes_axis_find(0, 3, &at) && at == 0);
+    CHECK(sd_shapes_axis_find(2, 3, &at) && at == 2);
+    CHECK(sd_shapes_axis_find(-1, 3, &at) && at == 2);
+    CHECK(sd_shapes_axis_find(-3, 3, &at) && at == 0);
+    CHECK(!sd_shapes_axis_find(3, 3, &at));
+    CHECK(!sd_shapes_axis_find(-4, 3, &at));
+    CHECK(!sd_shapes_axis_find(0, 0, &at));
+    CHECK(!sd_shapes_axis_find(INT64_MIN, 3, &at));
+    CHECK(!sd_shapes_axis_find(INT64_MAX, 3, &at));
 }
 
 TEST(shapes_are_the_same_axis_by_axis)
@@ -161,51 +161,59 @@ TEST(shapes_of_matrices_multiply_when_they_are_empty_or_huge)
 
 TEST(shapes_of_windows_are_how_often_they_fit)
 {
-    CHECK(sd_axis_window_steps(WINDOW(7, 2, 1, 3, 3), 224, SD_WINDOW_FITS) == 112);
-    CHECK(sd_axis_window_steps(PLAIN(3, 1), 5, SD_WINDOW_FITS) == 3);
-    CHECK(sd_axis_window_steps(WINDOW(3, 1, 2, 0, 0), 5, SD_WINDOW_FITS) == 1);
-    CHECK(sd_axis_window_steps(WINDOW(3, 1, 2, 0, 1), 5, SD_WINDOW_FITS) == 2);
-    CHECK(sd_axis_window_steps(PLAIN(2, 2), 5, SD_WINDOW_FITS) == 2);
-    CHECK(sd_axis_window_steps(PLAIN(6, 1), 5, SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(7, 2, 1, 3, 3), 224, SD_WINDOW_FITS) ==
+          112);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(3, 1), 5, SD_WINDOW_FITS) == 3);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(3, 1, 2, 0, 0), 5, SD_WINDOW_FITS) == 1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(3, 1, 2, 0, 1), 5, SD_WINDOW_FITS) == 2);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(2, 2), 5, SD_WINDOW_FITS) == 2);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(6, 1), 5, SD_WINDOW_FITS) == -1);
 }
 
 TEST(shapes_of_windows_may_hang_over_the_end)
 {
-    CHECK(sd_axis_window_steps(PLAIN(2, 2), 5, SD_WINDOW_HANGS) == 3);
-    CHECK(sd_axis_window_steps(PLAIN(2, 2), 4, SD_WINDOW_HANGS) == 2);
-    CHECK(sd_axis_window_steps(WINDOW(3, 2, 1, 1, 1), 112, SD_WINDOW_HANGS) == 57);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(2, 2), 5, SD_WINDOW_HANGS) == 3);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(2, 2), 4, SD_WINDOW_HANGS) == 2);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(3, 2, 1, 1, 1), 112, SD_WINDOW_HANGS) ==
+          57);
     /* One that would begin in the padding behind the data is left out. */
-    CHECK(sd_axis_window_steps(WINDOW(1, 3, 1, 0, 2), 4, SD_WINDOW_HANGS) == 2);
-    CHECK(sd_axis_window_steps(WINDOW(2, 3, 1, 1, 1), 2, SD_WINDOW_HANGS) == 1);
-    CHECK(sd_axis_window_steps(PLAIN(6, 2), 5, SD_WINDOW_HANGS) == -1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(1, 3, 1, 0, 2), 4, SD_WINDOW_HANGS) == 2);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(2, 3, 1, 1, 1), 2, SD_WINDOW_HANGS) == 1);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(6, 2), 5, SD_WINDOW_HANGS) == -1);
 }
 
 TEST(shapes_of_windows_may_cover_all_data)
 {
-    CHECK(sd_axis_window_steps(PLAIN(3, 2), 5, SD_WINDOW_COVERS) == 3);
-    CHECK(sd_axis_window_steps(PLAIN(9, 2), 4, SD_WINDOW_COVERS) == 2);
-    CHECK(sd_axis_window_steps(PLAIN(3, 2), 0, SD_WINDOW_COVERS) == 0); /* not 1 */
-    CHECK(sd_axis_window_spread(PLAIN(3, 2), 5, 0, SD_WINDOW_COVERS) == 10);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(3, 2), 5, SD_WINDOW_COVERS) == 3);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(9, 2), 4, SD_WINDOW_COVERS) == 2);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(3, 2), 0, SD_WINDOW_COVERS) ==
+          0); /* not 1 */
+    CHECK(sd_shapes_axis_window_spread(PLAIN(3, 2), 5, 0, SD_WINDOW_COVERS) == 10);
 }
 
 TEST(shapes_of_windows_spread)
 {
-    CHECK(sd_axis_window_spread(PLAIN(2, 2), 3, 0, SD_WINDOW_FITS) == 6);
-    CHECK(sd_axis_window_spread(WINDOW(4, 2, 1, 1, 1), 16, 0, SD_WINDOW_FITS) == 32);
-    CHECK(sd_axis_window_spread(WINDOW(3, 2, 1, 1, 1), 16, 1, SD_WINDOW_FITS) == 32);
-    CHECK(sd_axis_window_spread(WINDOW(3, 1, 2, 0, 0), 4, 0, SD_WINDOW_FITS) == 8);
-    CHECK(sd_axis_window_spread(WINDOW(1, 1, 1, 2, 2), 4, 0, SD_WINDOW_FITS) == 0);
-    CHECK(sd_axis_window_spread(WINDOW(1, 1, 1, 2, 3), 4, 0, SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_spread(PLAIN(2, 2), 3, 0, SD_WINDOW_FITS) == 6);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(4, 2, 1, 1, 1), 16, 0, SD_WINDOW_FITS) ==
+          32);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(3, 2, 1, 1, 1), 16, 1, SD_WINDOW_FITS) ==
+          32);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(3, 1, 2, 0, 0), 4, 0, SD_WINDOW_FITS) ==
+          8);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(1, 1, 1, 2, 2), 4, 0, SD_WINDOW_FITS) ==
+          0);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(1, 1, 1, 2, 3), 4, 0, SD_WINDOW_FITS) ==
+          -1);
 }
 
 TEST(shapes_of_windows_of_nothing)
 {
-    CHECK(sd_axis_window_steps(PLAIN(1, 1), 0, SD_WINDOW_FITS) == -1);
-    CHECK(sd_axis_window_steps(WINDOW(1, 1, 1, 1, 0), 0, SD_WINDOW_FITS) == 1);
-    CHECK(sd_axis_window_spread(PLAIN(3, 2), 0, 0, SD_WINDOW_FITS) == 1);
-    CHECK(sd_axis_window_spread(PLAIN(1, 2), 0, 0, SD_WINDOW_FITS) == -1);
-    CHECK(sd_axis_window_steps(PLAIN(1, 1), -1, SD_WINDOW_COVERS) == -1);
-    CHECK(sd_axis_window_spread(PLAIN(1, 1), -1, 9, SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(1, 1), 0, SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(1, 1, 1, 1, 0), 0, SD_WINDOW_FITS) == 1);
+    CHECK(sd_shapes_axis_window_spread(PLAIN(3, 2), 0, 0, SD_WINDOW_FITS) == 1);
+    CHECK(sd_shapes_axis_window_spread(PLAIN(1, 2), 0, 0, SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_steps(PLAIN(1, 1), -1, SD_WINDOW_COVERS) == -1);
+    CHECK(sd_shapes_axis_window_spread(PLAIN(1, 1), -1, 9, SD_WINDOW_FITS) == -1);
 }
 
 TEST(shapes_of_windows_that_are_none)
@@ -216,29 +224,30 @@ TEST(shapes_of_windows_that_are_none)
     };
 
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        CHECK(sd_axis_window_steps(&none[i], 8, SD_WINDOW_FITS) == -1);
-        CHECK(sd_axis_window_steps(&none[i], 8, SD_WINDOW_COVERS) == -1);
-        CHECK(sd_axis_window_spread(&none[i], 8, 0, SD_WINDOW_FITS) == -1);
+        CHECK(sd_shapes_axis_window_steps(&none[i], 8, SD_WINDOW_FITS) == -1);
+        CHECK(sd_shapes_axis_window_steps(&none[i], 8, SD_WINDOW_COVERS) == -1);
+        CHECK(sd_shapes_axis_window_spread(&none[i], 8, 0, SD_WINDOW_FITS) == -1);
     }
-    CHECK(sd_axis_window_spread(PLAIN(1, 1), 8, -1, SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_spread(PLAIN(1, 1), 8, -1, SD_WINDOW_FITS) == -1);
 }
 
 TEST(shapes_of_windows_do_not_run_over)
 {
     int64_t most = INT64_MAX;
 
-    CHECK(sd_axis_window_steps(WINDOW(most, 1, most, 0, 0), most, SD_WINDOW_FITS) ==
-          -1);
-    CHECK(sd_axis_window_steps(WINDOW(1, 1, 1, most, most), most, SD_WINDOW_FITS) ==
-          -1);
-    CHECK(sd_axis_window_steps(WINDOW(1, 1, 1, 0, 0), most, SD_WINDOW_FITS) == most);
-    CHECK(sd_axis_window_steps(WINDOW(1, most, 1, most, most), most, SD_WINDOW_HANGS) ==
-          3);
-    CHECK(sd_axis_window_spread(WINDOW(most, most, most, 0, 0), most, most,
-                                SD_WINDOW_FITS) == -1);
-    CHECK(sd_axis_window_spread(PLAIN(1, 2), most, 0, SD_WINDOW_COVERS) == -1);
-    CHECK(sd_axis_window_spread(WINDOW(1, 1, 1, most, most), 1, 0, SD_WINDOW_FITS) ==
-          -1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(most, 1, most, 0, 0), most,
+                                      SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(1, 1, 1, most, most), most,
+                                      SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(1, 1, 1, 0, 0), most, SD_WINDOW_FITS) ==
+          most);
+    CHECK(sd_shapes_axis_window_steps(WINDOW(1, most, 1, most, most), most,
+                                      SD_WINDOW_HANGS) == 3);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(most, most, most, 0, 0), most, most,
+                                       SD_WINDOW_FITS) == -1);
+    CHECK(sd_shapes_axis_window_spread(PLAIN(1, 2), most, 0, SD_WINDOW_COVERS) == -1);
+    CHECK(sd_shapes_axis_window_spread(WINDOW(1, 1, 1, most, most), 1, 0,
+                                       SD_WINDOW_FITS) == -1);
 }
 
 TEST(shapes_of_convolutions_have_the_channels_of_their_weight)

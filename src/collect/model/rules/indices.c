@@ -44,7 +44,7 @@ static bool number_of(PyObject *tensor, int64_t *out)
 }
 
 /* The smallest and the largest; false: they are not known, or there are none. */
-static bool range_of(struct sd_run *r, PyObject *indices, int64_t *low, int64_t *high)
+static bool range_of(struct sd_pass *r, PyObject *indices, int64_t *low, int64_t *high)
 {
     struct sd_tensor_shape s;
     PyObject *both;
@@ -65,13 +65,13 @@ static bool range_of(struct sd_run *r, PyObject *indices, int64_t *low, int64_t 
     return is_known;
 }
 
-static int check(const struct sd_taker *t, struct sd_run *r, PyObject *indices,
+static int check(const struct sd_taker *t, struct sd_pass *r, PyObject *indices,
                  const struct sd_tensor_shape *of, int64_t axis)
 {
     int64_t low, high, rows;
     uint32_t at;
 
-    if (!sd_axis_find(axis, of->n, &at) || !range_of(r, indices, &low, &high)) {
+    if (!sd_shapes_axis_find(axis, of->n, &at) || !range_of(r, indices, &low, &high)) {
         PyErr_Clear();
         return 0; /* torch will say what it thinks of that */
     }
@@ -84,7 +84,7 @@ static int check(const struct sd_taker *t, struct sd_run *r, PyObject *indices,
 }
 
 /* A mask among them takes more than one axis: then their places say nothing. */
-static int check_places(const struct sd_taker *t, struct sd_run *r, PyObject *list,
+static int check_places(const struct sd_taker *t, struct sd_pass *r, PyObject *list,
                         const struct sd_tensor_shape *of)
 {
     Py_ssize_t n =
@@ -108,7 +108,7 @@ static int check_places(const struct sd_taker *t, struct sd_run *r, PyObject *li
     return rc;
 }
 
-int sd_taker_check(const struct sd_taker *t, struct sd_run *r, PyObject *const *values)
+int sd_taker_check(const struct sd_taker *t, struct sd_pass *r, PyObject *const *values)
 {
     PyObject *of = values[0], *indices = values[t->indices], *axis;
     struct sd_tensor_shape s;

@@ -13,5 +13,6 @@ struct sd_taker;
 const struct sd_taker *sd_taker_find(const char *name, size_t n);
 
 /* 0, or -1 with an exception: an index is out of range. */
-int sd_taker_check(const struct sd_taker *t, struct sd_run *r, PyObject *const *values);
+int sd_taker_check(const struct sd_taker *t, struct sd_pass *r,
+                   PyObject *const *values);
 #endif

@@ -117,7 +117,7 @@ bool sd_rule_axis(PyObject *number, unsigned n, uint32_t *at)
         PyErr_Clear();
         return false;
     }
-    return sd_axis_find(axis, n, at);
+    return sd_shapes_axis_find(axis, n, at);
 }
 
 bool sd_meta_has_axis(const struct sd_tensor_shape *s, PyObject *number)

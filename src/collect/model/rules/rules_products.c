@@ -169,8 +169,9 @@ static bool windows_of(const struct sd_rule_call *c, const struct sd_meta_tensor
 static int64_t along(const struct windows *w, unsigned k, int64_t length)
 {
     return w->is_transposed
-               ? sd_axis_window_spread(&w->w[k], length, w->more[k], SD_WINDOW_FITS)
-               : sd_axis_window_steps(&w->w[k], length, SD_WINDOW_FITS);
+               ? sd_shapes_axis_window_spread(&w->w[k], length, w->more[k],
+                                              SD_WINDOW_FITS)
+               : sd_shapes_axis_window_steps(&w->w[k], length, SD_WINDOW_FITS);
 }
 
 /* torch refuses to add more than the gaps can take. */

@@ -250,7 +250,7 @@ static bool pool_shape(const struct sd_rule_call *c, struct sd_meta_tensor *in,
 
         if (padding[k] > kernel[k] / 2 || in->s.dims[axis] < 1)
             return false;
-        out->dims[axis] = sd_axis_window_steps(
+        out->dims[axis] = sd_shapes_axis_window_steps(
             &w, in->s.dims[axis], is_ceil ? SD_WINDOW_HANGS : SD_WINDOW_FITS);
         if (out->dims[axis] < 1)
             return false;

@@ -162,7 +162,7 @@ static int64_t windows(const struct sd_axis_window w[AXES], const int64_t *size)
     int64_t n = 1;
 
     for (unsigned k = 0; k < AXES; k++) {
-        int64_t steps = sd_axis_window_steps(&w[k], size[k], SD_WINDOW_FITS);
+        int64_t steps = sd_shapes_axis_window_steps(&w[k], size[k], SD_WINDOW_FITS);
 
         if (steps < 0)
             return 0;
