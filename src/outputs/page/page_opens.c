@@ -126,6 +126,7 @@ int sd_page_open_with(struct sd_page_maker *m)
         put_number(&to, "to", f->to_ns ? f->to_ns : m->page.duration_ns);
     }
     put_part(&to, "section", f->section);
+    m->page.opens_section = f->section;
     if (rc == 0)
         rc = put_track(m, &to, f->track);
     put_part(&to, "search", r->search);

@@ -10,8 +10,8 @@
  * means.
  *
  * A page is never larger than SD_PAGE_BYTES.  One that would be goes without what is
- * narrower than a pixel of a wide screen: such stacks are shown as "(pruned)", and sums
- * stay exact.  The same input gives the same bytes. */
+ * narrower than a pixel of a wide screen: such stacks and sections are shown as
+ * "(pruned)", and sums stay exact.  The same input gives the same bytes. */
 #include "analyse/findings/findings.h"
 #include "base/buf.h"
 #include "base/out.h"
@@ -88,6 +88,7 @@ struct sd_page {         /* all of it is borrowed */
     size_t n_views;
     const char *opens; /* what is selected at first, as it would stand in its address
                           behind the #: "section=train&mine=1"; NULL: nothing */
+    const char *opens_section; /* the section that it selects, by its path, or NULL */
     const struct sd_view_table *hottest; /* shown where no script runs, or NULL */
 };
 

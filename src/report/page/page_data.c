@@ -2,6 +2,7 @@
 /* page_data: writes all that a page is given (web/src/types.ts) as a payload. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "report/json/shape_json.h"
@@ -13,7 +14,9 @@ struct page_writer {
     struct sd_payload payload;
     const struct sd_page *page;
     struct sd_arena arena;         /* of pruned blocks, and of the sections */
-    struct sd_intern sections;     /* paths of all blocks */
+    struct sd_intern kept;         /* paths of sections that are not folded */
+    struct sd_intern sections;     /* paths of all blocks, as they are written */
+    struct sd_intern names;        /* under which they are shown */
     struct sd_view_stacks *stacks; /* those that are written */
     double least;                  /* part of the whole; less is in "(pruned)" */
     size_t n_rows;                 /* of a table, at most */
@@ -30,8 +33,8 @@ static void put_pruned_note(struct page_writer *w)
         return;
     sd_buf_printf(
         &note,
-        "Stacks with less than %.2g %% of the whole are shown as (pruned), so "
-        "that this page stays small; sonde report has all of them.",
+        "Stacks and sections with less than %.2g %% of the whole are shown as "
+        "(pruned), so that this page stays small; sonde report has all of them.",
         100 * w->least);
     w->payload.bad |= note.bad;
     sd_json_string(&w->payload.j, sd_buf_string(&note));
@@ -76,8 +79,20 @@ static void key_text(struct sd_json *j, const char *key, const char *text)
         sd_json_key_string(j, key, text);
 }
 
-static void put_selection(struct sd_json *j, const struct sd_finding_selection *s)
+/* How the page shows a section, wherever it names it. */
+static const char *shown_section(const struct page_writer *w, const char *path)
 {
+    uint32_t at = sd_intern_find(&w->sections, path, strlen(path));
+
+    if (at == UINT32_MAX)
+        at = sd_intern_find(&w->sections, SD_PAGE_PRUNED, strlen(SD_PAGE_PRUNED));
+    return at == UINT32_MAX ? path : w->names.items[at].p;
+}
+
+static void put_selection(struct page_writer *w, const struct sd_finding_selection *s)
+{
+    struct sd_json *j = &w->payload.j;
+
     sd_json_key(j, "selection");
     if (!s->to_ns && !s->section && !s->thread && !s->search && !s->metric) {
         sd_json_null(j);
@@ -88,7 +103,7 @@ static void put_selection(struct sd_json *j, const struct sd_finding_selection *
         sd_json_key_uint(j, "from_ns", s->from_ns);
         sd_json_key_uint(j, "to_ns", s->to_ns);
     }
-    key_text(j, "section", s->section);
+    key_text(j, "section", s->section ? shown_section(w, s->section) : NULL);
     key_text(j, "thread", s->thread);
     key_text(j, "search", s->search);
     key_text(j, "metric", s->metric);
@@ -119,7 +134,7 @@ static void put_findings(struct page_writer *w)
         sd_json_key_real(j, "value", number_of(&one->value));
         sd_json_key_string(j, "unit", sd_page_unit(one->value.kind));
         sd_json_key_string(j, "view", view_of(w->page, one->view));
-        put_selection(j, &one->selection);
+        put_selection(w, &one->selection);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -129,14 +144,16 @@ static void put_findings(struct page_writer *w)
 
 static int gather_sections(struct page_writer *w)
 {
-    uint32_t at;
     int rc = 0;
 
     for (size_t i = 0; i < w->page->n_stacks && rc == 0; i++)
-        for (size_t k = 0; k < w->page->stacks[i].n_sections && rc == 0; k++) {
-            const char *path = w->page->stacks[i].sections[k];
+        for (size_t k = 0; k < w->stacks[i].n_sections && rc == 0; k++) {
+            const char *path = w->stacks[i].sections[k];
+            uint32_t at, n_known = (uint32_t)w->sections.n;
 
             rc = sd_intern(&w->sections, path, strlen(path), &at);
+            if (rc == 0 && at == n_known)
+                rc = sd_page_name_section(&w->names, path);
         }
     return rc;
 }
@@ -144,9 +161,26 @@ static int gather_sections(struct page_writer *w)
 static void put_sections(struct page_writer *w)
 {
     sd_json_key_array(&w->payload.j, "sections");
-    for (size_t i = 0; i < w->sections.n; i++)
-        sd_json_text(&w->payload.j, w->sections.items[i].p, w->sections.items[i].n);
+    sd_assert(w->names.n == w->sections.n);
+    for (size_t i = 0; i < w->names.n; i++)
+        sd_json_text(&w->payload.j, w->names.items[i].p, w->names.items[i].n);
     sd_json_end(&w->payload.j);
+}
+
+static int put_bands(struct page_writer *w)
+{
+    const struct sd_page *page = w->page;
+    struct sd_band *bands =
+        sd_arena_alloc(&w->arena, (page->n_bands + 1) * sizeof *bands);
+
+    if (!bands)
+        return sd_no_memory();
+    for (size_t i = 0; i < page->n_bands; i++) {
+        bands[i] = page->bands[i];
+        bands[i].name = shown_section(w, bands[i].name);
+    }
+    sd_page_put_bands(&w->payload, bands, page->n_bands);
+    return 0;
 }
 
 static void put_lanes(struct page_writer *w)
@@ -171,17 +205,38 @@ static void put_lanes(struct page_writer *w)
     sd_json_end(j);
 }
 
-static int prune(struct page_writer *w, double least)
+/* The one that is selected at first is never too small. */
+static int keep_sections(struct page_writer *w)
+{
+    const char *selected = w->page->opens_section;
+    uint32_t at;
+    int rc = selected ? sd_intern(&w->kept, selected, strlen(selected), &at) : 0;
+
+    for (size_t i = 0; i < w->page->n_stacks && rc == 0; i++)
+        rc = sd_page_keep_sections(&w->page->stacks[i], w->least, &w->kept);
+    return rc;
+}
+
+static int prune_one(struct page_writer *w, const struct sd_view_stacks *from,
+                     struct sd_view_stacks *to)
+{
+    struct sd_view_stacks folded;
+    int rc = sd_page_fold_sections(from, &w->kept, &w->arena, &folded);
+
+    return rc < 0 ? rc : sd_page_prune(&folded, w->least, &w->arena, to);
+}
+
+static int prune(struct page_writer *w)
 {
     const struct sd_page *page = w->page;
-    int rc = 0;
+    int rc = w->least > 0 ? keep_sections(w) : 0;
 
     w->stacks = sd_arena_alloc(&w->arena, (page->n_stacks + 1) * sizeof *w->stacks);
     if (!w->stacks)
         return sd_no_memory();
     for (size_t i = 0; i < page->n_stacks && rc == 0; i++)
-        if (least > 0)
-            rc = sd_page_prune(&page->stacks[i], least, &w->arena, &w->stacks[i]);
+        if (w->least > 0)
+            rc = prune_one(w, &page->stacks[i], &w->stacks[i]);
         else
             w->stacks[i] = page->stacks[i];
     return rc;
@@ -346,9 +401,11 @@ static int put_all(struct page_writer *w, struct sd_buf *to)
     put_findings(w);
     put_sections(w);
     put_lanes(w);
-    sd_page_put_bands(p, w->page->bands, w->page->n_bands);
-    put_stacks(w);
-    rc = put_views(w);
+    rc = put_bands(w);
+    if (rc == 0) {
+        put_stacks(w);
+        rc = put_views(w);
+    }
     return rc < 0 ? rc : sd_payload_finish(p, to);
 }
 
@@ -357,15 +414,17 @@ int sd_page_data(const struct sd_page *page, double least, struct sd_buf *to)
     struct page_writer w = { .page = page, .least = least, .n_rows = rows_at(least) };
     int rc;
 
-    w.sections.arena = &w.arena;
+    w.kept.arena = w.sections.arena = w.names.arena = &w.arena;
     sd_payload_init(&w.payload);
-    rc = gather_sections(&w);
+    rc = prune(&w);
     if (rc == 0)
-        rc = prune(&w, least);
+        rc = gather_sections(&w);
     if (rc == 0)
         rc = put_all(&w, to);
     sd_payload_release(&w.payload);
+    sd_intern_release(&w.kept);
     sd_intern_release(&w.sections);
+    sd_intern_release(&w.names);
     sd_arena_release(&w.arena);
     return rc;
 }

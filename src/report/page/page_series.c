@@ -40,8 +40,10 @@ void sd_page_put_bands(struct sd_payload *p, const struct sd_band *bands, size_t
 {
     sd_json_key_array(&p->j, "bands");
     for (size_t i = 0; i < n; i++) {
+        char cut[SD_PAYLOAD_CUT];
+
         sd_json_object(&p->j);
-        sd_json_key_string(&p->j, "name", bands[i].name);
+        sd_json_key_string(&p->j, "name", sd_payload_cut(bands[i].name, cut));
         sd_json_key_real(&p->j, "from", bands[i].from);
         sd_json_key_real(&p->j, "to", bands[i].to);
         sd_json_key_uint(&p->j, "depth", bands[i].depth);

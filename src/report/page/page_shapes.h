@@ -35,7 +35,16 @@ void sd_page_put_stacks(struct sd_payload *p, const struct sd_view_stacks *s,
  * that change are made in the arena. */
 int sd_page_prune(const struct sd_view_stacks *from, double least, struct sd_arena *a,
                   struct sd_view_stacks *to);
-/* How a pruned function is called. */
+/* page_sections.c: adds the paths of those sections that are no smaller part. */
+int sd_page_keep_sections(const struct sd_view_stacks *s, double least,
+                          struct sd_intern *kept);
+/* The same stacks with all other sections as one; 0 or SD_ENOMEM. */
+int sd_page_fold_sections(const struct sd_view_stacks *from,
+                          const struct sd_intern *kept, struct sd_arena *a,
+                          struct sd_view_stacks *to);
+/* Adds the name by which the page shows a section: one that none before has. */
+int sd_page_name_section(struct sd_intern *names, const char *path);
+/* How a pruned function or section is called. */
 #define SD_PAGE_PRUNED "(pruned)"
 
 /* Head and hottest functions as plain HTML. */

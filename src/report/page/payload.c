@@ -31,21 +31,27 @@ void sd_payload_release(struct sd_payload *p)
 
 /* --- Names */
 
-uint32_t sd_payload_name(struct sd_payload *p, const char *name)
+const char *sd_payload_cut(const char *name, char cut[SD_PAYLOAD_CUT])
 {
     static const char more[] = "…";
-    char cut[SD_PAYLOAD_NAME + sizeof more];
     size_t n = strlen(name);
+
+    if (n <= SD_PAYLOAD_NAME)
+        return name;
+    n = sd_text_whole(name, SD_PAYLOAD_NAME);
+    sd_assert(n + sizeof more <= SD_PAYLOAD_CUT);
+    memcpy(cut, name, n);
+    memcpy(cut + n, more, sizeof more);
+    return cut;
+}
+
+uint32_t sd_payload_name(struct sd_payload *p, const char *name)
+{
+    char cut[SD_PAYLOAD_CUT];
     uint32_t id = 0;
 
-    if (n > SD_PAYLOAD_NAME) {
-        n = sd_text_whole(name, SD_PAYLOAD_NAME);
-        memcpy(cut, name, n);
-        memcpy(cut + n, more, sizeof more);
-        name = cut;
-        n += sizeof more - 1;
-    }
-    if (sd_intern(&p->strings, name, n, &id) < 0)
+    name = sd_payload_cut(name, cut);
+    if (sd_intern(&p->strings, name, strlen(name), &id) < 0)
         p->bad = true;
     return id;
 }

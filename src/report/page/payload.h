@@ -17,6 +17,7 @@
 
 enum {
     SD_PAYLOAD_NAME = 500, /* bytes of a name; longer ones end in "…" */
+    SD_PAYLOAD_CUT = SD_PAYLOAD_NAME + sizeof "…",
 };
 
 struct sd_payload {
@@ -38,6 +39,8 @@ enum sd_payload_flags {
 
 /* Begins the object. */
 void sd_payload_init(struct sd_payload *p);
+/* The name, or where it is too long its beginning, in `cut`. */
+const char *sd_payload_cut(const char *name, char cut[SD_PAYLOAD_CUT]);
 /* The place of a name in the list of strings. */
 uint32_t sd_payload_name(struct sd_payload *p, const char *name);
 /* The same plus one, and 0 of NULL. */
