@@ -73,6 +73,13 @@ async function names(page) {
   return seen;
 }
 
+async function reload(page) {
+  await settled(page);
+  await page.waitForTimeout(700); // an address that changes often is written a little later
+  await page.reload();
+  await page.getByRole('tablist').waitFor();
+}
+
 // --- Pointer
 
 async function drag(page, from, to) {
@@ -109,8 +116,7 @@ async function pointer(page, seen) {
   seen.section = await look(page);
   await page.getByRole('combobox', { name: 'Thread' }).selectOption('7/8');
   seen.thread = await look(page);
-  await page.reload();
-  await page.getByRole('tablist').waitFor();
+  await reload(page);
   seen.reloaded = await look(page);
   await page.getByRole('combobox', { name: 'Thread' }).selectOption('');
   await page.getByRole('combobox', { name: 'Section' }).selectOption('');
@@ -188,6 +194,8 @@ async function tables(page, seen) {
   await head('function').getByRole('button').focus();
   await page.keyboard.press('Enter');
   seen.byNameDown = await look(page);
+  await reload(page);
+  seen.byNameAgain = await look(page);
   await head('self%').click();
   await page.getByRole('grid').focus();
   await page.keyboard.press('End');
@@ -225,6 +233,9 @@ async function flame(page, seen) {
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('Enter');
   seen.zoomed = await look(page, { box: await box(page) });
+  await reload(page);
+  await tree.focus();
+  seen.zoomedAgain = await look(page, { box: await box(page) });
   await page.keyboard.press('Escape');
   await page.getByRole('searchbox').fill('listcomp');
   seen.flameSearched = await look(page);

@@ -199,6 +199,8 @@ def test_tables_sort_walk_and_copy(folder):
     helpers.equal(table["sorts"][at], "ascending")
     helpers.equal([row[at].lower() for row in seen()["byNameDown"]["table"]["rows"]], sorted(first, reverse=True), "names, by Enter")
     helpers.equal(seen()["byNameDown"]["table"]["sorts"][at], "descending")
+    for key in ("sorts", "rows"):
+        helpers.equal(seen()["byNameAgain"]["table"][key], seen()["byNameDown"]["table"][key], key + " after a reload")
     helpers.equal(table["rowCount"], len(table["rows"]) + 1, "rows with the headings")
     helpers.equal(seen()["walked"]["table"]["active"], "row-%d" % (len(table["rows"]) - 2))
     for text in ("f", "app.py:10", "40.00", "60.00"):
@@ -223,6 +225,7 @@ def test_the_flame_graph_is_walked_by_keys(folder):
         helpers.contains(seen()["down"]["details"], text)
     assert seen()["right"] != seen()["down"]["box"], "Right stays on %s" % seen()["right"]
     helpers.equal(seen()["zoomed"]["box"], seen()["down"]["box"])
+    helpers.equal([seen()["zoomedAgain"][key] for key in ("box", "hash")], [seen()["zoomed"][key] for key in ("box", "hash")], "zoomed, after a reload")
     helpers.equal(seen()["flameSearched"]["matches"], "matched 20.00 %")
     assert seen()["match"].startswith("<listcomp>"), seen()["match"]
     assert seen()["matchBack"].startswith("<listcomp>"), seen()["matchBack"]

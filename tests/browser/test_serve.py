@@ -279,11 +279,24 @@ def test_a_capture_that_is_being_written_grows_on_the_page(folder):
             helpers.equal({r.split("#")[0] for r in seen["requests"]}, {here, here + "data", here + "state"}, "requests")
             assert seen["samples"][1] > seen["samples"][0] > 0, seen["samples"]
             helpers.equal((seen["view"], seen["search"]), ("Lines", "work"), "what was chosen before it grew")
+            helpers.equal(seen["run"], "still goes on", "the run, in the head")
     finally:
         helpers.write(folder, "go", "")
         program.wait(60)
         stop.cancel()
     helpers.equal(program.returncode, 0, "status of the program")
+
+
+def test_a_file_that_is_deleted_is_told_and_its_figures_stay(folder):
+    need_browser()
+    path = capture(folder)
+    with Server(path) as server:
+        server.wait_until_read()
+        seen = browse("serve.js", server.address, path)
+    helpers.equal(seen["complaints"], [], "complaints")
+    helpers.equal(seen["before"], [50, "", 0], "samples, notice and run before")
+    helpers.equal(seen["after"][0], 50, "samples after")
+    helpers.contains(seen["after"][1], "x.sonde", "notice")
 
 
 helpers.run_tests(globals())

@@ -4,15 +4,17 @@
 // A served page has its token first: #TOKEN&view=...  In a sandboxed frame history.replaceState throws; setting
 // location.hash works, and makes a step in the history there.
 
-import type { By, Options, Order, Selection } from './types';
+import type { By, Options, Order, Selection, Sort } from './types';
 
 export interface Kept {
   view: string;
   selection: Selection;
   options: Options;
   order: Order;
+  zoom: number | null;
+  sort: Sort | null; // of the table that is shown; null: as it came
 }
-export type Address = { view?: string; selection: Partial<Selection>; options: Partial<Options>; order?: Order };
+export interface Address { view?: string; selection: Partial<Selection>; options: Partial<Options>; order?: Order; zoom: number | null; sort: Sort | null }
 
 const BYS: readonly string[] = ['function', 'line', 'module'];
 const FLAGS = ['idle', 'gilOnly', 'mine', 'foldImports'] as const;
@@ -37,9 +39,14 @@ function whole(text: string | null): number | null {
   return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null;
 }
 
+// "-cum%" is down.
+function sortOf(text: string | null): Sort | null {
+  return text ? { column: text.replace(/^-/, ''), isDown: text.startsWith('-') } : null;
+}
+
 export function readAddress(hash: string): Address {
   const at = new URLSearchParams(parts(hash).filter((part) => part.includes('=')).join('&'));
-  const found: Address = { selection: {}, options: {} };
+  const found: Address = { selection: {}, options: {}, zoom: whole(at.get('zoom')), sort: sortOf(at.get('sort')) };
   const view = at.get('view');
   const from = whole(at.get('from'));
   const to = whole(at.get('to'));
@@ -73,6 +80,8 @@ export function writtenAddress(kept: Kept, usual: Kept, token: string | null): s
   if (o.by !== usual.options.by) at.set('by', o.by);
   for (const name of FLAGS) if (o[name] !== usual.options[name]) at.set(name, o[name] ? '1' : '0');
   if (kept.order !== usual.order) at.set('order', kept.order);
+  if (kept.zoom !== null) at.set('zoom', String(kept.zoom));
+  if (kept.sort) at.set('sort', (kept.sort.isDown ? '-' : '') + kept.sort.column);
   return [token, at.toString()].filter((part) => part).join('&');
 }
 

@@ -37,8 +37,20 @@ function Facts({ items }: { items: HeadData['items'] }) {
           <dd>{shown(item.value)}</dd>
         </div>
       ))}
+      <Run />
     </dl>
   );
+}
+
+// Of a page that is served: what the server says beside its data.
+function Run() {
+  const isGrowing = useStore((s) => s.isGrowing);
+  return isGrowing === null ? null : <div><dt>run</dt><dd><span role="status" aria-label="Run">{isGrowing ? 'still goes on' : 'has ended'}</span></dd></div>;
+}
+
+function Notice() {
+  const notice = useStore((s) => s.notice);
+  return <div role="status" aria-label="Notice">{notice !== null && <p class="notice"><strong>No longer renewed:</strong> {shown(notice)}</p>}</div>;
 }
 
 export function Head({ title, program, head }: { title: string; program: string; head: HeadData }) {
@@ -57,6 +69,7 @@ export function Head({ title, program, head }: { title: string; program: string;
       </div>
       {head.items.length > 0 && <Facts items={head.items} />}
       {head.complaint !== null && <p class="notice"><strong>Incomplete:</strong> {shown(head.complaint)}</p>}
+      <Notice />
       {head.notes.length > 0 && <ul class="notes">{head.notes.map((note) => <li key={note}>{shown(note)}</li>)}</ul>}
     </header>
   );

@@ -4,10 +4,9 @@
 import { render } from 'preact';
 import { tokenOf } from './address';
 import { App } from './app';
-import { say } from './message';
 import { loadPage } from './payload';
 import { serve } from './served';
-import { load, renew } from './store';
+import { act, load, renew } from './store';
 import { shown } from './text';
 import { followTheme } from './theme';
 import type { Payload } from './types';
@@ -26,7 +25,6 @@ function draw(payload: Payload): void {
 }
 
 function sorry(sentence: string): void {
-  if (isDrawn) return say(sentence);
   const p = document.createElement('p');
   p.className = 'sorry';
   p.setAttribute('role', 'alert');
@@ -45,9 +43,10 @@ async function begin(): Promise<void> {
     if (payload) return draw(payload);
     const token = tokenOf(location.hash);
     if (token === null) throw new Error('there is none in it, and its address has no token of a server');
-    await serve(token, draw, sorry);
+    await serve(token, draw, act.served);
   } catch (e) {
-    sorry(why(e));
+    if (isDrawn) act.served({ notice: why(e), isGrowing: null });
+    else sorry(why(e));
   }
 }
 

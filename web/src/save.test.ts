@@ -21,3 +21,8 @@ test('CSV has all columns and raw numbers, rows as they are shown', () => {
   }, [1, 0], ['f']);
   assert.equal(text, 'function,self%,ns\r\n,,5\r\nf,12.345678,1234567\r\n');
 });
+
+test('CSV has the numbers of texts with units', () => {
+  const column = { name: 'max', meaning: '', unit: 'text' as const, isHidden: false, cells: Uint32Array.from([1, 2, 0, 3]), values: Float64Array.of(2359296, 1500, NaN, NaN) };
+  assert.equal(csv({ n: 4, parents: null, note: null, columns: [column] }, [0, 1, 2, 3], ['2.3 MiB', '1.5 us', 'none']), 'max\r\n2359296\r\n1500\r\n\r\nnone\r\n');
+});

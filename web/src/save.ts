@@ -12,8 +12,9 @@ export function csvText(text: string): string {
 }
 
 function csvCell(column: TableColumn, row: number, strings: readonly string[]): string {
-  const value = column.cells[row]!;
-  if (column.unit === 'text') return value === 0 ? '' : csvText(strings[value - 1]!);
+  const place = column.cells[row]!, value = (column.values ?? column.cells)[row]!;
+  const isText = column.unit === 'text' && (!column.values || Number.isNaN(value));
+  if (isText) return place === 0 ? '' : csvText(strings[place - 1]!);
   return Number.isNaN(value) ? '' : String(value);
 }
 

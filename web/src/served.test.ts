@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refused, serve } from './served';
+import { Refused, serve, type Told } from './served';
 import type { Payload } from './types';
 
 async function packed(json: string): Promise<ArrayBuffer> {
@@ -13,7 +13,7 @@ async function packed(json: string): Promise<ArrayBuffer> {
 }
 
 // A server of payloads: each question for the state is answered by the next of the list.
-function answering(numbers: number[], asked: string[], token = 'secret', failing: (at: number) => string | null = () => null): void {
+function answering(numbers: number[], asked: string[], token = 'secret', failing: (at: number) => string | null = () => null, growing: (at: number) => boolean = () => true): void {
   const left = [...numbers];
   let number = 0;
   globalThis.fetch = (async (path: string, how: { method: string; headers: Record<string, string> }) => {
@@ -22,7 +22,8 @@ function answering(numbers: number[], asked: string[], token = 'secret', failing
     if (path === '/state') {
       if (left.length === 0) throw new TypeError('connection refused');
       number = left.shift()!;
-      return new Response(JSON.stringify({ number, reading: false, growing: true, failure: failing(numbers.length - left.length - 1) }));
+      const at = numbers.length - left.length - 1;
+      return new Response(JSON.stringify({ number, reading: false, growing: growing(at), failure: failing(at) }));
     }
     return new Response(await packed(JSON.stringify({ version: 1, title: String(number), stacks: [], strings: [], sections: [] })));
   }) as typeof fetch;
@@ -30,24 +31,31 @@ function answering(numbers: number[], asked: string[], token = 'secret', failing
 
 test('data is fetched once for each reading, and the end of the server is said', async () => {
   const shown: string[] = [];
-  const ended: string[] = [];
+  const told: Told[] = [];
   const asked: string[] = [];
   globalThis.setTimeout = ((f: () => void) => queueMicrotask(f)) as unknown as typeof setTimeout;
   answering([0, 0, 1, 1, 2], asked);
-  await serve('secret', (p: Payload) => shown.push(p.title), (sentence) => ended.push(sentence));
+  await serve('secret', (p: Payload) => shown.push(p.title), (t) => told.push(t));
   assert.deepEqual(shown, ['0', '1', '2']);
-  assert.equal(ended.length, 1);
+  assert.deepEqual(told.map((t) => [t.notice !== null, t.isGrowing]), [[false, true], [true, true]]);
   assert.equal(asked.filter((line) => line === 'POST /data').length, 3);
   assert.equal(asked.filter((line) => line.startsWith('GET')).length, 0);
 });
 
-test('a reading that fails is told once, and the next is shown', async () => {
-  const shown: string[] = [], told: string[] = [];
+test('a reading that fails is told until the next is shown', async () => {
+  const shown: string[] = [], told: Told[] = [];
   answering([0, 0, 0, 1], [], 'secret', (at) => (at === 1 || at === 2 ? 'the disk is full' : null));
-  await serve('secret', (p: Payload) => shown.push(p.title), (sentence) => told.push(sentence));
+  await serve('secret', (p: Payload) => shown.push(p.title), (t) => told.push(t));
   assert.deepEqual(shown, ['0', '1']);
-  assert.deepEqual(told.slice(0, 1), ['the disk is full']);
-  assert.equal(told.length, 2); // and that the server has ended
+  assert.deepEqual(told.map((t) => t.notice).slice(0, 3), [null, 'the disk is full', null]);
+  assert.equal(told.length, 4); // and that the server has ended
+});
+
+test('a run that goes on and ends is told; one that was over before is not', async () => {
+  const told: Told[] = [], growing = [false, true, true, false];
+  answering([0, 1, 2, 3], [], 'secret', () => null, (at) => growing[at]!);
+  await serve('secret', () => {}, (t) => told.push(t));
+  assert.deepEqual(told.map((t) => t.isGrowing), [true, false, false]);
 });
 
 test('a wrong token is a refusal', async () => {

@@ -34,28 +34,32 @@ async function dataOf(token: string): Promise<Payload> {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-// The data as it is now, and from then on whenever there is more.  `tell` gets a sentence when a reading has failed, and
-// when no more can come.
-export async function serve(token: string, show: (payload: Payload) => void, tell: (sentence: string) => void): Promise<void> {
-  let failure: string | null = null; // that was told last
-  let shown = -1;
-  let misses = 0;
-  for (;;) {
+// What is said beside the data: why there is nothing newer, and whether the run still goes on (null: it was over before).
+export interface Told { notice: string | null; isGrowing: boolean | null }
+
+const OVER = 'sonde view --serve has ended; this is the last that it showed.';
+
+// The data as it is now, and from then on whenever there is more.
+export async function serve(token: string, show: (payload: Payload) => void, tell: (told: Told) => void): Promise<void> {
+  let told: Told = { notice: null, isGrowing: null };
+  const say = (part: Partial<Told>): void => {
+    const next = { ...told, ...part };
+    if (next.notice !== told.notice || next.isGrowing !== told.isGrowing) tell(next);
+    told = next;
+  };
+  for (let shown = -1, misses = 0; misses < MISSES; await pause()) {
     try {
       const state = (await (await ask(token, '/state')).json()) as ServerState;
       misses = 0;
-      if (state.failure && state.failure !== failure) tell(state.failure);
-      failure = state.failure;
       if (state.number !== shown) {
         show(await dataOf(token));
         shown = state.number;
       }
+      say({ notice: state.failure, isGrowing: state.growing || told.isGrowing !== null ? state.growing : null });
     } catch (e) {
       misses++;
       if (e instanceof Refused || shown < 0) throw e;
-      if (misses === MISSES) tell('sonde view --serve has ended; this is the last that it showed.');
-      if (misses >= MISSES) return;
     }
-    await pause();
   }
+  say({ notice: OVER });
 }

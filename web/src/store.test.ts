@@ -87,9 +87,11 @@ test('what is selected stands in the address and is read from it', () => {
   act.search('a&b=#ü');
   act.options({ mine: true, by: 'line' });
   act.order('inverted');
+  act.zoom(4000000000);
+  act.sort({ column: 'cum%', isDown: true });
   const before = state();
   loaded(page.location.hash);
-  for (const key of ['view', 'selection', 'options', 'order'] as const) assert.deepEqual(state()[key], before[key], key);
+  for (const key of ['view', 'selection', 'options', 'order', 'zoom', 'sorts'] as const) assert.deepEqual(state()[key], before[key], key);
 });
 
 test('an untouched page has a plain address, and a served one keeps its token', () => {
@@ -117,10 +119,12 @@ test('an address that this file does not have selects nothing', () => {
 });
 
 test('every part of a state comes back from its address', () => {
-  const usual: Kept = { view: 'a', selection: WHOLE, options: USUAL, order: 'left' };
-  const kept: Kept = { view: 'b', selection: { from: 0, to: 5e6, section: 's:t', thread: '1/2', search: '%' }, options: { metric: 'cpu', by: 'module', idle: true, gilOnly: true, mine: true, foldImports: true }, order: 'time' };
-  const { view, selection, options, order } = readAddress('#' + writtenAddress(kept, usual, 'token'));
-  assert.deepEqual({ view, selection, options, order }, kept);
+  const usual: Kept = { view: 'a', selection: WHOLE, options: USUAL, order: 'left', zoom: null, sort: null };
+  const kept: Kept = { view: 'b', selection: { from: 0, to: 5e6, section: 's:t', thread: '1/2', search: '%' }, options: { metric: 'cpu', by: 'module', idle: true, gilOnly: true, mine: true, foldImports: true }, order: 'time',
+    zoom: 12, sort: { column: 'self-time & more', isDown: true } };
+  const { view, selection, options, order, zoom, sort } = readAddress('#' + writtenAddress(kept, usual, 'token'));
+  assert.deepEqual({ view, selection, options, order, zoom, sort }, kept);
+  assert.deepEqual(readAddress('#sort=rows').sort, { column: 'rows', isDown: false });
 });
 
 test('a finding sets the view and the whole selection', () => {

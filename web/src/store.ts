@@ -4,7 +4,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { isPlain, putAddress, readAddress, tokenOf, writtenAddress } from './address';
 import type { Kept } from './address';
-import type { Finding, Options, Order, Payload, Selection } from './types';
+import type { Finding, Options, Order, Payload, Selection, Sort } from './types';
 
 export interface Detail {
   name: string;
@@ -21,6 +21,7 @@ export interface State {
   options: Options;
   order: Order; // of the flame graph
   zoom: number | null; // key of the flame graph's zoomed box; null: the root
+  sorts: Readonly<Record<string, Sort>>; // by View.name, where another order was chosen
   focusFn: number | null; // places in functions of the block
   hiddenFns: readonly number[];
   foldRecursion: boolean;
@@ -29,6 +30,8 @@ export interface State {
   theme: 'system' | 'light' | 'dark';
   detail: Detail | null; // what pointer or keyboard is on
   areKeysShown: boolean;
+  notice: string | null; // of the server: why there is nothing newer
+  isGrowing: boolean | null; // does the run still go on?  null: nobody knows
 }
 
 const WHOLE: Selection = { from: null, to: null, section: null, thread: null, search: '' };
@@ -76,9 +79,9 @@ export function writeAddress(): void {
   if (now.payload.views.length === 0) return; // it would forget what was asked for
   clearTimeout(waiting);
   waiting = undefined;
-  const { view, selection, options, order, payload } = now;
+  const { view, selection, options, order, zoom, sorts, payload } = now, kept = { view, selection, options, order, zoom: order === 'sandwich' ? null : zoom, sort: sorts[view] ?? null }; // whose sandwich it is is not kept
   // A page that opens with a part writes its view always: a plain address would mean that part again.
-  const address = writtenAddress({ view, selection, options, order }, payload.opens ? { ...usual, view: '' } : usual, token);
+  const address = writtenAddress(kept, payload.opens ? { ...usual, view: '' } : usual, token);
   if (address === written) return;
   written = address;
   left = Math.min(AT_ONCE, left + (performance.now() - lastWrite) / PAUSE_MS) - 1;
@@ -170,6 +173,7 @@ export const act = {
   options: (part: Partial<Options>): void => change({ options: { ...now.options, ...part } }),
   order: (order: Order): void => change({ order, zoom: null }),
   zoom: (zoom: number | null): void => change({ zoom }),
+  sort: (sort: Sort): void => change({ sorts: { ...now.sorts, [now.view]: sort } }),
   focus: (focusFn: number | null): void => change({ focusFn, zoom: null }),
   hide: (fn: number): void => change({ hiddenFns: now.hiddenFns.includes(fn) ? now.hiddenFns.filter((f) => f !== fn) : [...now.hiddenFns, fn] }),
   showHidden: (): void => change({ hiddenFns: [] }),
@@ -181,6 +185,7 @@ export const act = {
     if (detail !== now.detail) change({ detail });
   },
   keys: (areKeysShown: boolean): void => change({ areKeysShown }),
+  served: (part: Pick<State, 'notice' | 'isGrowing'>): void => change(part),
   follow,
   escape,
 };
@@ -208,13 +213,19 @@ function kept(payload: Payload, hash: string): Kept {
     selection: known(payload, at.selection),
     options: { ...usual.options, ...at.options, metric: hasMetric ? metric! : usual.options.metric },
     order: at.order ?? usual.order,
+    zoom: at.zoom,
+    sort: at.sort,
   };
+}
+
+function stateOf({ view, selection, options, order, zoom, sort }: Kept): Pick<State, 'view' | 'selection' | 'options' | 'order' | 'zoom' | 'sorts'> {
+  return { view, selection, options, order, zoom, sorts: sort ? { ...now?.sorts, [view]: sort } : {} };
 }
 
 function onAddress(): void {
   if (location.hash.replace(/^#/, '') === written) return;
   written = location.hash.replace(/^#/, '');
-  change({ ...kept(now.payload, location.hash), zoom: null });
+  change(stateOf(kept(now.payload, location.hash)));
 }
 
 // Also reads the address behind #; one that selects nothing leaves it to what the page opens with.
@@ -226,12 +237,11 @@ export function load(payload: Payload): void {
 
 function start(payload: Payload): void {
   const options: Options = { metric: payload.stacks[0]?.metric ?? '', by: 'function', idle: false, gilOnly: false, mine: false, foldImports: false };
-  usual = { view: payload.views[0]?.name ?? '', selection: WHOLE, options, order: 'left' };
+  usual = { view: payload.views[0]?.name ?? '', selection: WHOLE, options, order: 'left', zoom: null, sort: null };
   token = tokenOf(location.hash);
   now = {
     payload,
-    ...kept(payload, isPlain(location.hash) ? payload.opens ?? '' : location.hash),
-    zoom: null,
+    ...stateOf(kept(payload, isPlain(location.hash) ? payload.opens ?? '' : location.hash)),
     focusFn: null,
     hiddenFns: [],
     foldRecursion: false,
@@ -241,6 +251,8 @@ function start(payload: Payload): void {
     theme: now?.theme ?? 'system',
     detail: null,
     areKeysShown: false,
+    notice: now?.notice ?? null,
+    isGrowing: now?.isGrowing ?? null,
   };
   written = location.hash.replace(/^#/, '');
   for (const listener of [...listeners]) listener();

@@ -144,6 +144,7 @@ export interface TableColumn {
   unit: Unit;
   isHidden: boolean; // only in CSV
   cells: Numbers; // text: string + 1; numbers: NaN is an empty cell
+  values?: Numbers; // of texts that are numbers of several units: these, for CSV and sorting
 }
 export interface TableData {
   columns: TableColumn[];
@@ -198,3 +199,4 @@ export interface Options {
   foldImports: boolean; // tables of functions: an import is one row, as in the text of `report`
 }
 export type Order = 'left' | 'time' | 'inverted' | 'sandwich';
+export interface Sort { column: string; isDown: boolean } // of a table, by the heading of a column

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // table: a table or tree of which only the visible rows stand in the document.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { TableColumn, TableData, View } from '../types';
+import type { Sort, TableColumn, TableData, View } from '../types';
 import { jumpFrom } from '../jump';
 import { say } from '../message';
 import { tableOf } from '../rows';
@@ -10,7 +10,7 @@ import { matcher } from '../search';
 import { act, useStore } from '../store';
 import { detailOf, Headings, layoutOf, Row, type Layout } from './tablecells';
 import { HEAD, ROW, scrollTo, visibleRows, type VisibleRows } from './visiblerows';
-import { matching, rowsOfTable, sortedRows, treeKeys, type Rows, type Sort } from './tablerows';
+import { matching, rowsOfTable, sortedRows, treeKeys, type Rows } from './tablerows';
 import { count, shown } from '../text';
 import { usePrinting } from '../printing';
 import { WholeRun } from '../wholerun';
@@ -142,14 +142,14 @@ function useActive(model: Model, layout: Layout, box: { current: HTMLElement | n
 
 export function Table({ view }: { view: View }) {
   const strings = useStore((s) => s.payload).strings, box = useRef<HTMLDivElement>(null);
-  const [chosen, setChosen] = useState<Sort | null>(null), [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
+  const chosen = useStore((s) => s.sorts[view.name] ?? null), [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
   const model = useModel(view, chosen, turned), { data, rows } = model;
-  const usual = useMemo(() => usualSort(data), [data]), sort = chosen ?? usual;
+  const usual = useMemo(() => usualSort(data), [data]), sort = chosen && data.columns.some((c) => c.name === chosen.column) ? chosen : usual;
   const seen = useVisible(box, rows.rows.length), layout = useMemo(() => layoutOf(data, strings, seen.isNarrow), [data, seen.isNarrow]);
   const [active, go] = useActive(model, layout, box, strings);
 
   const turn = (row: number, isOpen: boolean) => setTurned(new Map(turned).set(model.keys ? model.keys[row]! : row, isOpen));
-  const onSort = (c: TableColumn) => setChosen({ column: c.name, isDown: sort?.column === c.name ? !sort.isDown : c.unit !== 'text' });
+  const onSort = (c: TableColumn) => act.sort({ column: c.name, isDown: sort?.column === c.name ? !sort.isDown : c.unit !== 'text' || c.values !== undefined });
   const onKey = (e: KeyboardEvent) => {
     if (e.target !== box.current || e.ctrlKey || e.altKey || e.metaKey) return;
     const move = MOVES[e.key], page = Math.max(1, Math.floor((box.current!.clientHeight - HEAD) / ROW) - 1);

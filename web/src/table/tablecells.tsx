@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tablecells: how columns, headings and rows of a table look; table.tsx says which of them.
-import type { TableColumn, TableData } from '../types';
+import type { Sort, TableColumn, TableData } from '../types';
 import type { Detail } from '../store';
-import type { Sort } from './tablerows';
 import { amount, percent, shown } from '../text';
 
 // --- Columns

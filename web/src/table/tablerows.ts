@@ -2,11 +2,9 @@
 // tablerows: which rows of a table are shown, and in what order: sorted, searched, and in trees only below open rows.
 //
 // Rows are numbers of the table's data; nothing is copied.  Texts are sorted by ranks, which they get once.
-import type { TableColumn, TableData } from '../types';
+import type { Sort, TableColumn, TableData } from '../types';
 import { sorted } from '../figures/order';
 import { searchText, type Matcher } from '../search';
-
-export interface Sort { column: string; isDown: boolean }
 
 // --- Keys of rows, as numbers that sort as their cells do
 
@@ -21,7 +19,7 @@ function rankTexts(column: TableColumn, strings: readonly string[]): Float64Arra
 }
 
 function keysOf(column: TableColumn, strings: readonly string[]): ArrayLike<number> {
-  if (column.unit !== 'text') return column.cells;
+  if (column.values || column.unit !== 'text') return column.values ?? column.cells;
   let found = ranks.get(column);
   if (!found) ranks.set(column, (found = rankTexts(column, strings)));
   return found;
