@@ -29,7 +29,7 @@ function rowsOf(name, { selection, options, calls }) {
   const view = viewOf(name, calls);
   if (!view) return [];
   const table = tableOf(view, payload, selection, options);
-  const cell = (c, i) => (c.unit === 'text' ? (c.cells[i] ? payload.strings[c.cells[i] - 1] : null) : Number.isNaN(c.cells[i]) ? null : c.cells[i]);
+  const cell = (c, i) => (c.values && !Number.isNaN(c.values[i]) ? c.values[i] : c.unit === 'text' ? (c.cells[i] ? payload.strings[c.cells[i] - 1] : null) : Number.isNaN(c.cells[i]) ? null : c.cells[i]);
   const rows = Array.from({ length: table.n }, (_, i) => Object.fromEntries(table.columns.map((c) => [c.name, cell(c, i)])));
   if (table.parents) rows.forEach((row, i) => { row.parent = table.parents[i] ? table.parents[i] - 1 : null; });
   return rows;

@@ -147,6 +147,14 @@ def test_any_part_of_a_run_has_the_figures_of_its_report(folder):
     compare(folder, [drawn_part(drawn, block) for _ in range(N_PARTS)], 200)
 
 
+def test_tables_without_stacks_have_the_numbers_of_the_report(folder):
+    need_bundler()
+    recorded(folder)
+    options = {"metric": "samples", "by": "function", "idle": False, "gilOnly": False, "mine": False, "foldImports": False}
+    whole = {"from": None, "to": None, "section": None, "thread": None, "search": ""}
+    compare(folder, [{"tables": ("series", "processes", "sections"), "selection": whole, "options": options}], 10)
+
+
 def test_traced_calls_are_summed_as_in_their_report(folder):
     need_bundler()
     block, drawn = recorded(folder, "--with", "calls"), random.Random(6)

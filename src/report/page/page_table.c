@@ -37,7 +37,7 @@ static enum sd_cell_kind kind_of(const struct sd_view_table *t, size_t column, s
     return t->columns[column].kind;
 }
 
-/* In a column of several kinds each cell is a text. */
+/* In a column of several kinds each cell is a text, beside its number. */
 static bool is_mixed(const struct sd_view_table *t, size_t column, size_t n)
 {
     enum sd_cell_kind kind = kind_of(t, column, n);
@@ -99,8 +99,8 @@ static void put_texts(struct sd_payload *p, const struct sd_view_table *t,
     sd_payload_put_column(p, "cells", n, SD_PAYLOAD_PLAIN);
 }
 
-static void put_numbers(struct sd_payload *p, const struct sd_view_table *t,
-                        size_t column, size_t n)
+static void put_numbers(struct sd_payload *p, const char *key,
+                        const struct sd_view_table *t, size_t column, size_t n)
 {
     double *cells = sd_alloc((n + 1) * sizeof *cells);
 
@@ -110,7 +110,7 @@ static void put_numbers(struct sd_payload *p, const struct sd_view_table *t,
     }
     for (size_t i = 0; i < n; i++)
         cells[i] = number_of(sd_view_cell(t, i, column));
-    sd_payload_put_reals(p, "cells", cells, n);
+    sd_payload_put_reals(p, key, cells, n);
     sd_free(cells);
 }
 
@@ -118,8 +118,8 @@ static void put_column(struct sd_payload *p, const struct sd_view_table *t,
                        size_t column, size_t n)
 {
     const struct sd_column *c = &t->columns[column];
-    enum sd_cell_kind kind =
-        is_mixed(t, column, n) ? SD_CELL_TEXT : kind_of(t, column, n);
+    bool mixed = is_mixed(t, column, n);
+    enum sd_cell_kind kind = mixed ? SD_CELL_TEXT : kind_of(t, column, n);
 
     sd_json_object(&p->j);
     sd_json_key_string(&p->j, "name", c->name);
@@ -129,7 +129,9 @@ static void put_column(struct sd_payload *p, const struct sd_view_table *t,
     if (kind == SD_CELL_TEXT || kind == SD_CELL_NONE)
         put_texts(p, t, column, n);
     else
-        put_numbers(p, t, column, n);
+        put_numbers(p, "cells", t, column, n);
+    if (mixed)
+        put_numbers(p, "values", t, column, n);
     sd_json_end(&p->j);
 }
 
