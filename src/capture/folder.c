@@ -181,7 +181,7 @@ static bool is_unused_of_run(const uint8_t *buf, uint32_t whole, uint32_t n)
 {
     const struct sd_record *last = last_record(buf, whole);
 
-    if (!last || last->type != SD_REC_CALLS)
+    if (!last || (last->type != SD_REC_CALLS && last->type != SD_REC_ALLOC))
         return false;
     while (whole < n && buf[whole] == 0)
         whole++;
@@ -222,7 +222,8 @@ int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slo
     }
     *head = (struct sd_chunk_head){
         .magic = SD_CHUNK_MAGIC,
-        .type = SD_CHUNK_EVENTS,
+        .type =
+            (uint16_t)(h->type == SD_CHUNK_ALLOC ? SD_CHUNK_ALLOC : SD_CHUNK_EVENTS),
         .salt = in->head.salt,
         .stream = slot->stream,
         .seq = seq,

@@ -22,6 +22,7 @@ struct sd_reader {
     uint32_t spilled_i;       /* which of `files` */
     struct sd_refs late;      /* chunks that came into the file after opening */
     struct sd_refs refs;
+    uint16_t left_out;     /* type of chunks that are passed; 0: none */
     size_t at;             /* next to be handed out */
     const uint8_t *chosen; /* which ones are, by place; borrowed; NULL: all */
     _Atomic uint64_t n_read;

@@ -39,7 +39,8 @@ struct sd_half {
     uint32_t count;             /* events; may be one ahead of committed */
     uint64_t t0, t1;
     uint32_t lost_before;
-    uint32_t zero[7];
+    uint32_t type; /* enum sd_chunk_type of its chunk; 0: SD_CHUNK_EVENTS */
+    uint32_t zero[6];
 };
 _Static_assert(sizeof(struct sd_half) == 64, "on disk");
 

@@ -35,6 +35,7 @@ void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
     h->count = 0;
     h->t0 = h->t1 = 0;
     h->lost_before = 0;
+    h->type = l->chunk_type;
     atomic_store_explicit(&h->seq, seq, memory_order_release);
     atomic_store_explicit(&h->state, SD_HALF_FILLING, memory_order_release);
     l->half = h;
@@ -60,11 +61,17 @@ static void lose_event(struct sd_log *l)
         count_lost(l, 1);
 }
 
+void sd_log_lose(struct sd_log *l, uint32_t n)
+{
+    if (sd_log_may_write(l))
+        count_lost(l, n);
+}
+
 static int spill(struct sd_log *l)
 {
     struct sd_half *h = l->half;
     struct sd_chunk_head head = { .magic = SD_CHUNK_MAGIC,
-                                  .type = SD_CHUNK_EVENTS,
+                                  .type = l->chunk_type,
                                   .flags = SD_CHUNK_RAW,
                                   .salt = l->pool->salt,
                                   .stream = l->slot->stream,
@@ -155,6 +162,18 @@ static void hand_over(struct sd_log *l, size_t n)
     atomic_store_explicit(&h->state, SD_HALF_FULL, memory_order_release);
     sd_log_begin(l, other, l->seq + 1);
     sd_bell_ring(l->pool->bell);
+}
+
+/* What a chunk holds is one type, so that one with events ends here. */
+void sd_log_set_type(struct sd_log *l, enum sd_chunk_type type)
+{
+    if (l->chunk_type == type)
+        return;
+    l->chunk_type = (uint16_t)type;
+    if (l->at == 0)
+        l->half->type = type;
+    else
+        hand_over(l, 0);
 }
 
 static bool extend(struct sd_log *l, size_t n)

@@ -73,6 +73,7 @@ struct sd_log {
     bool is_numbered;    /* who has it numbers the events, so that readers see what is
                             lost of them: it is not counted here */
     uint32_t n_numbered; /* such events in this chunk */
+    uint16_t chunk_type; /* enum sd_chunk_type of what it writes */
     struct sd_log *next, *next_idle; /* the pool's lists */
     struct {
         uint64_t key;
@@ -169,6 +170,12 @@ void *sd_log_begin_run(struct sd_log *l, enum sd_record_type type, size_t head,
  * as a commit does. */
 void sd_log_end_run(struct sd_log *l, void *run, size_t head, size_t bytes,
                     uint32_t n_events, uint64_t time);
+
+/* From now on its chunks are of this type (EVENTS, as of a log that is taken, or ALLOC,
+ * for who puts no other events); outside of room. */
+void sd_log_set_type(struct sd_log *l, enum sd_chunk_type type);
+/* So many more events found no place. */
+void sd_log_lose(struct sd_log *l, uint32_t n);
 
 /* Has the disk more room than the tables of the process (cells.h) may still need?  A
  * log of many events asks first and leaves that room to the tables: what a table loses

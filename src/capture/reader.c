@@ -212,12 +212,12 @@ static int load(struct sd_reader *r, const struct sd_ref *ref)
 static bool is_for_callers(uint16_t type)
 {
     return type == SD_CHUNK_EVENTS || type == SD_CHUNK_META || type == SD_CHUNK_DEFS ||
-           type == SD_CHUNK_CELLS;
+           type == SD_CHUNK_CELLS || type == SD_CHUNK_ALLOC;
 }
 
 static bool is_handed_out(const struct sd_reader *r, const struct sd_ref *ref)
 {
-    return is_for_callers(ref->head.type) &&
+    return is_for_callers(ref->head.type) && ref->head.type != r->left_out &&
            (!r->chosen || r->chosen[ref - r->refs.at]);
 }
 
@@ -271,6 +271,32 @@ int sd_reader_next(struct sd_reader *r, struct sd_chunk_view *view)
         count_bad(r, ref);
     }
     return 0;
+}
+
+void sd_reader_leave_out(struct sd_reader *r, enum sd_chunk_type type)
+{
+    r->left_out = (uint16_t)type;
+}
+
+size_t sd_reader_n_chunks(const struct sd_reader *r) { return r->refs.n; }
+
+const struct sd_chunk_head *sd_reader_head(const struct sd_reader *r, size_t i)
+{
+    sd_assert(i < r->refs.n);
+    return &r->refs.at[i].head;
+}
+
+int sd_reader_load(struct sd_reader *r, size_t i, struct sd_chunk_view *view)
+{
+    int rc;
+
+    sd_assert(i < r->refs.n && is_for_callers(r->refs.at[i].head.type));
+    rc = load(r, &r->refs.at[i]);
+    if (rc == 0)
+        fill_view(view, r, &r->refs.at[i]);
+    else if (rc != SD_ENOMEM)
+        count_bad(r, &r->refs.at[i]);
+    return rc;
 }
 
 uint64_t sd_reader_n_read(const struct sd_reader *r)

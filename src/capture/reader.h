@@ -15,6 +15,7 @@
 #include "capture/record.h"
 
 struct sd_reader;
+struct sd_chunk_head;
 
 struct sd_health {
     bool is_ended;   /* an END chunk is there */
@@ -69,6 +70,16 @@ const struct sd_health *sd_reader_health(const struct sd_reader *r);
  * (sd_cells_of_chunk). Ids hold within their chunk, those of DEFS within their stream.
  * A chunk whose compressed bytes turn out bad is counted and skipped. */
 int sd_reader_next(struct sd_reader *r, struct sd_chunk_view *view);
+/* From now on sd_reader_next passes chunks of this type without opening them; 0: none.
+ */
+void sd_reader_leave_out(struct sd_reader *r, enum sd_chunk_type type);
+/* The same chunks by their number, in the order of sd_reader_next, for who walks
+ * several streams at a time.  The head of one that turned out bad has the type 0.  What
+ * is loaded takes the place of the view before; SD_ENOMEM, or SD_EFORMAT, bare, of a
+ * bad one, which is counted.  Only types that sd_reader_next hands out are loaded. */
+size_t sd_reader_n_chunks(const struct sd_reader *r);
+const struct sd_chunk_head *sd_reader_head(const struct sd_reader *r, size_t i);
+int sd_reader_load(struct sd_reader *r, size_t i, struct sd_chunk_view *view);
 /* Chunks passed so far, of health.chunks; may be asked from another thread. */
 uint64_t sd_reader_n_read(const struct sd_reader *r);
 void sd_reader_rewind(struct sd_reader *r);

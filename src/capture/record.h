@@ -35,6 +35,8 @@ enum sd_chunk_type {
     SD_CHUNK_LOST = 5,   /* nothing but its lost_before, and in t0 the threads that
                             found no room for a table, in t1 the errno of the last */
     SD_CHUNK_END = 6,    /* how it ended (chunk.h); the last one */
+    SD_CHUNK_ALLOC = 7,  /* as EVENTS, but its events are all of the type ALLOC: who
+                            wants other events need not open it */
 };
 
 /* Types from here on are events and are counted; below are definitions and facts. */
@@ -422,6 +424,22 @@ static inline const uint32_t *sd_record_calls_end(const struct sd_rec_calls *r)
 /* Events of a sound record that have been written. */
 uint32_t sd_calls_n(const struct sd_rec_calls *r);
 
+/* --- Allocations and frees of a thread (alloc_events.h), filled in place. */
+
+struct sd_rec_alloc {
+    struct sd_record head;
+    uint32_t track;
+    uint64_t table;   /* the stream of the table that has the stacks (alloc_cell.h) */
+    uint64_t order;   /* number of the run that the first event belongs to */
+    uint64_t time_ns; /* CLOCK_MONOTONIC: the last that was known when it began */
+    uint32_t n;       /* allocations and frees in it; 0: not counted yet */
+    uint32_t pad;
+    uint8_t events[];
+};
+
+/* Allocations and frees of a sound record that have been written. */
+uint32_t sd_alloc_n(const struct sd_rec_alloc *r);
+
 _Static_assert(sizeof(struct sd_rec_string) == 16, "on disk");
 _Static_assert(sizeof(struct sd_rec_site) == 32, "on disk");
 _Static_assert(sizeof(struct sd_rec_track) == 40, "on disk");
@@ -441,6 +459,7 @@ _Static_assert(sizeof(struct sd_rec_point) == 24, "on disk");
 _Static_assert(sizeof(struct sd_rec_exit) == 24, "on disk");
 _Static_assert(sizeof(struct sd_rec_sample) == 24, "on disk");
 _Static_assert(sizeof(struct sd_rec_calls) == 32, "on disk");
+_Static_assert(sizeof(struct sd_rec_alloc) == 40, "on disk");
 
 static inline uint32_t sd_align8(uint32_t n) { return (n + 7u) & ~7u; }
 

@@ -155,6 +155,7 @@ struct sd_log *sd_writer_take_log(struct sd_writer *w, enum sd_log_losses losses
     if (l) {
         l->writer = w;
         l->is_numbered = losses == SD_LOSSES_NUMBERED;
+        sd_log_set_type(l, SD_CHUNK_EVENTS);
     }
     return l;
 }
