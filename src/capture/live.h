@@ -113,7 +113,9 @@ struct sd_bell {   /* the file `capture` of the folder, one page, mapped by all 
     _Atomic uint32_t n_files;  /* +1 for each file made in the folder */
     _Atomic uint32_t is_ended; /* enum sd_bell_end, by the owner, with `status` */
     _Atomic int32_t status;
-    _Atomic uint32_t n_coming; /* children of fork that will have a file soon */
+    _Atomic uint32_t n_coming;    /* children of fork that will have a file soon */
+    _Atomic uint32_t ticks;       /* +1 every 10 ms by the owner, while ... */
+    _Atomic uint32_t wants_ticks; /* ... this is not 0 */
 };
 enum sd_bell_end {
     SD_BELL_ENDED = 1,   /* the file is finished; the folder stays, and may be joined */

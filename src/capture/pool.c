@@ -279,6 +279,7 @@ static void begin_stream(struct sd_pool *p, struct sd_log *l, uint32_t i)
     l->is_written = p->is_written;
     l->next_span = ((uint64_t)l->out->number * SD_MAX_SLOTS + i) << 40;
     l->next_span += l->next_span == 0; /* 0 is no span */
+    l->chunk_type = SD_CHUNK_EVENTS;
     sd_log_begin(l, 0, 1);
 }
 

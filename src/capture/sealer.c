@@ -33,6 +33,7 @@ enum {
     HURRY_BYTES = 64 << 20,
     CALM_BYTES = 8 << 20,
     PUNCH_BYTES = 16 << 20, /* give the disk back in steps of this */
+    TICK_MS = 10,           /* of the bell's ticks */
     WAKE_MS = 50,           /* after the bell has rung, at the latest */
     REST_MS = 250,          /* when it has not for a while: half a dozen system calls */
     LOOK_MS = 1000,         /* into the folder, when the bell's count says nothing */
@@ -400,12 +401,28 @@ void sd_seal_sync(struct sd_capture *c)
 
 /* --- The thread */
 
-static void wait_for_bell(struct sd_capture *c, uint32_t heard, uint32_t wait_ms)
+/* False: it has rung since, or it is time to stop. */
+static bool wait_once(struct sd_capture *c, uint32_t heard, uint32_t wait_ms)
 {
     struct timespec timeout = { 0, (long)(wait_ms * MS_NS) };
 
-    if (!atomic_load(&c->must_stop))
-        syscall(SYS_futex, &c->bell->rings, FUTEX_WAIT, heard, &timeout, NULL, 0);
+    return !atomic_load(&c->must_stop) &&
+           syscall(SYS_futex, &c->bell->rings, FUTEX_WAIT, heard, &timeout, NULL, 0) <
+               0 &&
+           errno == ETIMEDOUT;
+}
+
+static void wait_for_bell(struct sd_capture *c, uint32_t heard, uint32_t wait_ms)
+{
+    if (!atomic_load(&c->bell->wants_ticks)) {
+        wait_once(c, heard, wait_ms);
+        return;
+    }
+    for (uint32_t ms = 0; ms < wait_ms; ms += TICK_MS) {
+        atomic_fetch_add(&c->bell->ticks, 1);
+        if (!wait_once(c, heard, TICK_MS))
+            return;
+    }
 }
 
 static void one_round(struct sd_capture *c)

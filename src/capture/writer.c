@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <string.h>
+#include <limits.h>
 
 #include "base/assert.h"
 #include "base/error.h"
@@ -283,6 +286,32 @@ _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w)
     struct sd_pool *p = sd_writer_pool(w);
 
     return p ? &p->first->head->peak_bytes : NULL;
+}
+
+/* A process that owns its capture has no thread that could. */
+_Atomic uint32_t *sd_writer_want_ticks(struct sd_writer *w)
+{
+    struct sd_pool *p = sd_writer_pool(w);
+
+    if (!p || !p->bell || p->is_written || p->owner_pid == p->who.pid)
+        return NULL;
+    atomic_store(&p->bell->wants_ticks, 1);
+    return &p->bell->ticks;
+}
+
+uint64_t sd_writer_file_bytes(struct sd_writer *w)
+{
+    static const char live[] = ".live";
+    struct sd_pool *p = sd_writer_pool(w);
+    size_t n = p ? strlen(p->dir) : 0, k = sizeof live - 1;
+    char path[PATH_MAX];
+    struct stat st;
+
+    if (n <= k || n >= sizeof path || memcmp(p->dir + n - k, live, k) != 0)
+        return 0;
+    memcpy(path, p->dir, n - k);
+    path[n - k] = '\0';
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 /* Under the lock, which whoever leaves takes before the pool goes. */

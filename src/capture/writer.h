@@ -57,6 +57,14 @@ _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w);
  * what the capture has written; 0 when there is none. */
 uint64_t sd_writer_own_io(struct sd_writer *w, uint64_t read);
 
+/* The word that the owner of the capture advances every 10 ms from now on; NULL: nobody
+ * can.  Valid until the writer is left. */
+_Atomic uint32_t *sd_writer_want_ticks(struct sd_writer *w);
+
+/* Bytes that the capture has on disk so far, what is not sealed left out; 0: not known.
+ */
+uint64_t sd_writer_file_bytes(struct sd_writer *w);
+
 /* The process that owns the capture, or 0. */
 uint32_t sd_writer_owner_pid(struct sd_writer *w);
 

@@ -18,20 +18,70 @@
  *
  * Everything here may be called by any thread, with and without the interpreter's lock,
  * and keeps errno.  What it needs in memory comes from mmap. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "capture/alloc_cell.h"
+#include "collect/alloc/options.h"
+
+struct sd_log;
+struct sd_rec_alloc;
+struct sd_writer;
+
+/* One frame of the last walk: where it is, where it stood, and its node. */
+struct sd_alloc_step {
+    const void *frame;
+    uint64_t place;
+    uint32_t node;
+};
 
 struct sd_alloc_thread {
     bool is_inside; /* a hook runs in this thread: what it calls is not counted */
+    /* The record that is being filled; at == end: there is none. */
+    uint8_t *at, *end;
+    uint64_t address; /* the last one put there */
+    uint32_t stack;   /* likewise */
+    uint32_t n;       /* allocations and frees in it */
+    uint64_t order;   /* number of the run that is ours */
+    uint64_t written; /* the run that the record is in */
+    uint64_t time_ns; /* the last one in the record */
+    uint32_t tick;    /* of the clock word, when it was last looked at */
+    struct sd_log *log;
+    struct sd_rec_alloc *record;
+    uint64_t rss_ns;   /* when memory was read */
+    uint64_t retry_ns; /* no room: not before this is more asked for */
+    uint32_t n_lost;   /* events since then, not yet told of */
+    /* The last walk, from the outermost frame on. */
+    struct sd_alloc_step *steps; /* mapped */
+    uint32_t depth, cap;
+    uint32_t n_deaths; /* sd_alloc_stacks.n_deaths, then */
+    uint32_t creator;  /* node of who made this thread, or 0 */
+    int64_t until;     /* in the mode sample: bytes to the next that is drawn */
+    uint64_t random;
+    uint64_t ended;               /* beside the log: what was freed last */
+    int n_rounds;                 /* of destructors, since the thread began to end */
+    struct sd_alloc_thread *next; /* of those that no thread has */
 };
 
 /* A thread's; NULL: none yet. */
 extern _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_alloc_thread *sd_alloc_self;
-extern bool sd_alloc_is_on; /* something is recorded */
+
+/* What all hooks look at; recorder.c writes it. */
+struct sd_alloc_recorder {
+    bool is_on;
+    enum sd_alloc_mode mode;
+    unsigned layers; /* enum sd_alloc_layer */
+    struct sd_writer *writer;
+    _Atomic uint32_t *tick; /* changes when it is time to look at the clock */
+    uint64_t sample_bytes;
+    uint64_t max_file; /* bytes, or 0 */
+    /* On a cache line of its own: the number of the newest run. */
+    _Alignas(64) _Atomic uint64_t order;
+};
+extern struct sd_alloc_recorder sd_alloc_recorder;
 
 struct sd_alloc_thread *sd_alloc_enter_slowly(void);
 
@@ -40,8 +90,10 @@ static inline struct sd_alloc_thread *sd_alloc_enter(void)
 {
     struct sd_alloc_thread *t = sd_alloc_self;
 
-    if (__builtin_expect(!t || t->is_inside || !sd_alloc_is_on, 0))
-        return t && t->is_inside ? NULL : sd_alloc_enter_slowly();
+    if (__builtin_expect(!t || !sd_alloc_recorder.is_on, 0))
+        return sd_alloc_enter_slowly();
+    if (__builtin_expect(t->is_inside, 0))
+        return NULL;
     t->is_inside = true;
     return t;
 }
@@ -62,4 +114,13 @@ void sd_alloc_unmap(struct sd_alloc_thread *t, const void *p, size_t size);
  * Python: 0 is none.  And in that thread, before its first hook: whose child it is. */
 uint32_t sd_alloc_creator(struct sd_alloc_thread *t);
 void sd_alloc_created_by(uint32_t stack);
+
+/* For the collector.  Begins to record into what this writer writes; 0 or < 0. */
+int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
+                            unsigned layers, uint64_t sample_bytes, uint64_t max_file);
+/* Ends what this thread has begun, and records no more. */
+void sd_alloc_recorder_end(void);
+/* In the child of a fork: what was the parent's is left alone, and a table of its own
+ * begins at the first event. */
+void sd_alloc_recorder_after_fork(void);
 #endif

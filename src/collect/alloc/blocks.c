@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/alloc/blocks.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/ranges.h"
+#include "capture/cells.h"
+#include "collect/alloc/recorder.h"
+#include "collect/alloc/stacks.h"
+#include "collect/peak.h"
+#include "process/usage.h"
+
+enum {
+    FIRST_SLOTS = 1 << 12,
+    SUM_BITS = 26, /* of a block's number of its sum; the size is above */
+};
+#define LARGEST ((UINT64_C(1) << (64 - SUM_BITS)) - 1)
+
+struct slot {
+    uint64_t address; /* 0: empty */
+    uint64_t size_sum;
+};
+
+static struct {
+    _Atomic bool is_locked;
+    struct sd_cells *cells; /* of sums; beside the stacks */
+    struct sd_alloc_sum_root *root;
+    struct slot *slots; /* mapped */
+    size_t n, n_slots;
+    struct sd_ranges mapped; /* blocks that are mappings, or larger than LARGEST */
+    uint32_t *sums;          /* mapped; by stack: its cell of sums, 0: none */
+    size_t n_sums;
+    uint32_t tick;
+} blocks;
+
+/* No one waits for long: what is done under it is some hundred instructions. */
+static void lock(void)
+{
+    while (atomic_exchange_explicit(&blocks.is_locked, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(void)
+{
+    atomic_store_explicit(&blocks.is_locked, false, memory_order_release);
+}
+
+static void *map(size_t bytes)
+{
+    void *p =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* --- Live blocks
+ * ---------------------------------------------------------------------- */
+
+static size_t home(uint64_t address)
+{
+    return (address >> 3) * 0x9E3779B97F4A7C15u >> 20 & (blocks.n_slots - 1);
+}
+
+static size_t next(size_t i) { return (i + 1) & (blocks.n_slots - 1); }
+
+static void put(uint64_t address, uint64_t size_sum)
+{
+    size_t i = home(address);
+
+    while (blocks.slots[i].address)
+        i = next(i);
+    blocks.slots[i] = (struct slot){ address, size_sum };
+    blocks.n++;
+}
+
+static bool make_room(void)
+{
+    struct slot *was = blocks.slots;
+    size_t n_was = blocks.n_slots, n = n_was ? 2 * n_was : FIRST_SLOTS;
+
+    if (blocks.n < n_was - n_was / 4)
+        return true;
+    blocks.slots = map(n * sizeof *was);
+    if (!blocks.slots) {
+        blocks.slots = was;
+        return blocks.n + 1 < n_was;
+    }
+    blocks.n_slots = n;
+    blocks.n = 0;
+    for (size_t i = 0; i < n_was; i++)
+        if (was[i].address)
+            put(was[i].address, was[i].size_sum);
+    if (was)
+        munmap(was, n_was * sizeof *was);
+    return true;
+}
+
+/* Takes the block out; false: it is not known. */
+static bool take(uint64_t address, uint64_t *size_sum)
+{
+    size_t i = home(address), gap;
+
+    while (blocks.slots[i].address != address) {
+        if (!blocks.slots[i].address)
+            return false;
+        i = next(i);
+    }
+    *size_sum = blocks.slots[i].size_sum;
+    gap = i;
+    for (i = next(i); blocks.slots[i].address; i = next(i)) {
+        size_t wants = home(blocks.slots[i].address);
+
+        if (((i - wants) & (blocks.n_slots - 1)) < ((i - gap) & (blocks.n_slots - 1)))
+            continue;
+        blocks.slots[gap] = blocks.slots[i];
+        gap = i;
+    }
+    blocks.slots[gap].address = 0;
+    blocks.n--;
+    return true;
+}
+
+/* --- Sums
+ * ----------------------------------------------------------------------------- */
+
+static struct sd_alloc_sum_cell *cell_at(uint64_t i)
+{
+    return sd_cells_at(blocks.cells, (uint32_t)i);
+}
+
+static bool grow_sums(uint32_t stack)
+{
+    size_t n = blocks.n_sums ? blocks.n_sums : 1024;
+    void *p;
+
+    if (stack < blocks.n_sums)
+        return true;
+    while (n <= stack)
+        n *= 2;
+    p = blocks.sums ? mremap(blocks.sums, blocks.n_sums * sizeof *blocks.sums,
+                             n * sizeof *blocks.sums, MREMAP_MAYMOVE)
+                    : map(n * sizeof *blocks.sums);
+    if (!p || p == MAP_FAILED)
+        return false;
+    blocks.sums = p;
+    blocks.n_sums = n;
+    return true;
+}
+
+/* The number of the stack's cell; 0: there is no room. */
+static uint32_t sum_of(uint32_t stack)
+{
+    struct sd_alloc_sum_cell fresh = { .stack = stack };
+    uint32_t i;
+
+    if (!grow_sums(stack))
+        return 0;
+    if (blocks.sums[stack])
+        return blocks.sums[stack];
+    sd_alloc_stacks_lock();
+    i = sd_cells_add(blocks.cells, &fresh);
+    sd_alloc_stacks_unlock();
+    if (i == SD_NO_CELL || i >= 1u << SUM_BITS)
+        return 0;
+    blocks.sums[stack] = i;
+    return i;
+}
+
+/* What was live at the last peak is noted when it changes for the first time after. */
+static struct sd_alloc_sum_cell *touch(uint64_t i)
+{
+    struct sd_alloc_sum_cell *c = cell_at(i);
+
+    if (c->epoch != blocks.root->epoch) {
+        c->peak_count = c->live_count;
+        c->peak_bytes = c->live_bytes;
+        c->epoch = blocks.root->epoch;
+    }
+    return c;
+}
+
+static bool is_heap(enum sd_allocator by)
+{
+    return by != SD_BY_FILE && by != SD_BY_RESERVED;
+}
+
+/* `heap`: what of it counts for the process. */
+static void live_more(struct sd_alloc_sum_cell *c, int64_t count, int64_t bytes,
+                      int64_t heap)
+{
+    struct sd_alloc_sum_root *r = blocks.root;
+
+    c->live_count += (uint64_t)count;
+    c->live_bytes += (uint64_t)bytes;
+    r->live_bytes += (uint64_t)heap;
+    if (r->live_bytes > r->peak_bytes) {
+        r->peak_bytes = r->live_bytes;
+        r->epoch++;
+    }
+}
+
+/* Sums of file mappings and reserved ones do not say by what they are: the stacks do.
+ */
+static bool is_heap_sum(uint64_t i)
+{
+    const struct sd_alloc_stack_cell *s =
+        sd_cells_at(sd_alloc_stacks_cells(), cell_at(i)->stack);
+
+    return is_heap((enum sd_allocator)(s->flags & SD_ALLOC_ALLOCATOR));
+}
+
+static void live_less(uint64_t i, uint64_t count, uint64_t bytes)
+{
+    live_more(touch(i), -(int64_t)count, -(int64_t)bytes,
+              is_heap_sum(i) ? -(int64_t)bytes : 0);
+}
+
+/* Every 10 ms: when the peak was, and what is resident. */
+static void look_at_time(void)
+{
+    static uint64_t was_peak;
+    struct sd_usage usage;
+    uint32_t tick = atomic_load_explicit(sd_alloc_recorder.tick, memory_order_relaxed);
+
+    if (__builtin_expect(tick == blocks.tick, 1))
+        return;
+    blocks.tick = tick;
+    if (blocks.root->peak_bytes != was_peak)
+        blocks.root->peak_ns = sd_clock_ns();
+    was_peak = blocks.root->peak_bytes;
+    if (sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &usage) == 0 &&
+        usage.rss_bytes > (int64_t)blocks.root->peak_rss) {
+        blocks.root->peak_rss = (uint64_t)usage.rss_bytes;
+        blocks.root->rss_live_bytes = blocks.root->live_bytes;
+    }
+}
+
+/* --- Mappings
+ * -------------------------------------------------------------------------- */
+
+static void lose_range(void *of, const struct sd_range *was, uint64_t bytes)
+{
+    bool is_whole = bytes == was->to - was->from;
+
+    (void)of;
+    live_less(was->value, is_whole, bytes);
+}
+
+static void put_range(uint64_t address, uint64_t size, uint32_t sum)
+{
+    sd_ranges_cut(&blocks.mapped, address, size, lose_range, NULL);
+    sd_ranges_add(&blocks.mapped, address, size, sum);
+}
+
+/* --- */
+
+static void add(uint64_t address, uint64_t size, uint32_t sum, enum sd_allocator by)
+{
+    struct sd_alloc_sum_cell *c = touch(sum);
+    uint64_t was;
+
+    if (sd_allocator_maps(by) || size > LARGEST) {
+        put_range(address, size, sum);
+    } else {
+        if (take(address, &was)) { /* its free was not seen */
+            blocks.root->overlaps++;
+            live_less(was & ((1u << SUM_BITS) - 1), 1, was >> SUM_BITS);
+            c = touch(sum);
+        }
+        put(address, size << SUM_BITS | sum);
+    }
+    live_more(c, 1, (int64_t)size, is_heap(by) ? (int64_t)size : 0);
+}
+
+void sd_blocks_add(struct sd_alloc_thread *t, const void *p, size_t size,
+                   uint32_t stack, enum sd_allocator by)
+{
+    uint32_t sum;
+
+    lock();
+    look_at_time();
+    sum = stack ? sum_of(stack) : 0;
+    if (sum && make_room()) {
+        struct sd_alloc_sum_cell *c = touch(sum);
+
+        c->count++;
+        c->bytes += size;
+        add((uint64_t)(uintptr_t)p, size, sum, by);
+    } else {
+        sd_cells_lose(blocks.cells, 1);
+    }
+    unlock();
+    (void)t;
+}
+
+void sd_blocks_remove(struct sd_alloc_thread *t, const void *p)
+{
+    const struct sd_range *range;
+    uint64_t address = (uint64_t)(uintptr_t)p, was = 0;
+
+    lock();
+    t->ended = 0;
+    if (blocks.n_slots && take(address, &was)) {
+        t->ended = was;
+        live_less(was & ((1u << SUM_BITS) - 1), 1, was >> SUM_BITS);
+    } else if ((range = sd_ranges_find(&blocks.mapped, address))) {
+        sd_ranges_cut(&blocks.mapped, address, range->to - range->from, lose_range,
+                      NULL);
+    } else {
+        blocks.root->unknown_frees++;
+    }
+    unlock();
+}
+
+void sd_blocks_undo(struct sd_alloc_thread *t, const void *p)
+{
+    uint64_t was = t->ended, size = was >> SUM_BITS;
+    uint32_t sum = was & ((1u << SUM_BITS) - 1);
+
+    lock();
+    if (!was)
+        blocks.root->unknown_frees--;
+    else if (make_room()) {
+        put((uint64_t)(uintptr_t)p, was);
+        live_more(touch(sum), 1, (int64_t)size, (int64_t)size);
+    }
+    unlock();
+}
+
+void sd_blocks_unmap(const void *p, size_t size)
+{
+    lock();
+    sd_ranges_cut(&blocks.mapped, (uint64_t)(uintptr_t)p, size, lose_range, NULL);
+    unlock();
+}
+
+/* As sd_alloc_stacks_begin: what a parent had is left as it is. */
+int sd_blocks_begin(void)
+{
+    static const struct sd_alloc_sum_root root = { .epoch = 1 };
+    struct sd_cells *cells;
+    int rc = sd_cells_beside(sd_alloc_stacks_cells(), SD_CELLS_ALLOC_SUMS, sizeof root,
+                             &cells);
+
+    if (rc < 0)
+        return rc;
+    memset(&blocks, 0, sizeof blocks);
+    blocks.cells = cells;
+    if (sd_cells_add(cells, &root) == SD_NO_CELL || !make_room())
+        return sd_cells_refused(cells);
+    blocks.root = sd_cells_at(cells, 0);
+    return 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "cpython/compat.h"
+
+#include "collect/alloc/pymem.h"
+
+#include "base/assert.h"
+#include "collect/alloc/recorder.h"
+#include "collect/alloc/stacks.h"
+
+enum { N_DOMAINS = 3 };
+static const PyMemAllocatorDomain domains[N_DOMAINS] = { PYMEM_DOMAIN_RAW,
+                                                         PYMEM_DOMAIN_MEM,
+                                                         PYMEM_DOMAIN_OBJ };
+
+/* The allocators that were there.  A thread without the interpreter's lock may read a
+ * domain's table while it changes: so its context stays as it was, and our functions
+ * take theirs from here. */
+static struct {
+    PyMemAllocatorEx was[N_DOMAINS], ours[N_DOMAINS];
+    bool is_there;
+    bool is_below[N_DOMAINS]; /* another one's hooks were over ours when we stopped */
+} pymem;
+
+/* --- What every domain does
+ * ----------------------------------------------------------- */
+
+static inline void *began(struct sd_alloc_thread *t, void *p, size_t size,
+                          enum sd_allocator by)
+{
+    if (__builtin_expect(p != NULL, 1))
+        sd_alloc_began(t, p, size, by);
+    sd_alloc_leave(t);
+    return p;
+}
+
+static inline void *domain_malloc(const PyMemAllocatorEx *was, size_t size,
+                                  enum sd_allocator by)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    if (__builtin_expect(!t, 0))
+        return was->malloc(was->ctx, size);
+    return began(t, was->malloc(was->ctx, size), size, by);
+}
+
+static inline void *domain_calloc(const PyMemAllocatorEx *was, size_t n, size_t each,
+                                  enum sd_allocator by)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    if (__builtin_expect(!t, 0))
+        return was->calloc(was->ctx, n, each);
+    return began(t, was->calloc(was->ctx, n, each), n * each, by);
+}
+
+static inline void *domain_realloc(const PyMemAllocatorEx *was, void *old, size_t size,
+                                   enum sd_allocator by)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+    void *p;
+
+    if (__builtin_expect(!t, 0))
+        return was->realloc(was->ctx, old, size);
+    if (old)
+        sd_alloc_ends(t, old);
+    p = was->realloc(was->ctx, old, size);
+    if (__builtin_expect(!p && old, 0))
+        sd_alloc_undo(t, old);
+    return began(t, p, size, by);
+}
+
+static inline void domain_free(const PyMemAllocatorEx *was, void *p)
+{
+    struct sd_alloc_thread *t = p ? sd_alloc_enter() : NULL;
+
+    if (__builtin_expect(t != NULL, 1)) {
+        sd_alloc_ends(t, p);
+        was->free(was->ctx, p);
+        sd_alloc_leave(t);
+    } else {
+        was->free(was->ctx, p);
+    }
+}
+
+static inline void note_code(const void *p)
+{
+    if (__builtin_expect(sd_alloc_may_be_code(p), 0))
+        sd_alloc_code_dies(p);
+}
+
+/* --- One set for each domain
+ * ---------------------------------------------------------- */
+
+#define DOMAIN(name, i, by)                                                            \
+    static void *name##_malloc(void *ctx, size_t size)                                 \
+    {                                                                                  \
+        (void)ctx;                                                                     \
+        return domain_malloc(&pymem.was[i], size, by);                                 \
+    }                                                                                  \
+    static void *name##_calloc(void *ctx, size_t n, size_t each)                       \
+    {                                                                                  \
+        (void)ctx;                                                                     \
+        return domain_calloc(&pymem.was[i], n, each, by);                              \
+    }                                                                                  \
+    static void *name##_realloc(void *ctx, void *old, size_t size)                     \
+    {                                                                                  \
+        (void)ctx;                                                                     \
+        return domain_realloc(&pymem.was[i], old, size, by);                           \
+    }
+
+DOMAIN(raw, 0, SD_BY_RAW)
+DOMAIN(mem, 1, SD_BY_MEM)
+DOMAIN(object, 2, SD_BY_OBJECT)
+#undef DOMAIN
+
+static void raw_free(void *ctx, void *p)
+{
+    (void)ctx;
+    domain_free(&pymem.was[0], p);
+}
+
+static void mem_free(void *ctx, void *p)
+{
+    (void)ctx;
+    domain_free(&pymem.was[1], p);
+}
+
+/* Code objects are freed here. */
+static void object_free(void *ctx, void *p)
+{
+    (void)ctx;
+    note_code(p);
+    domain_free(&pymem.was[2], p);
+}
+
+/* Where PyMem is not recorded. */
+static void object_free_plainly(void *ctx, void *p)
+{
+    (void)ctx;
+    note_code(p);
+    pymem.was[2].free(pymem.was[2].ctx, p);
+}
+
+/* --- */
+
+static const PyMemAllocatorEx hooks[N_DOMAINS] = {
+    { NULL, raw_malloc, raw_calloc, raw_realloc, raw_free },
+    { NULL, mem_malloc, mem_calloc, mem_realloc, mem_free },
+    { NULL, object_malloc, object_calloc, object_realloc, object_free },
+};
+
+/* What is the domain's allocator now?  Another one's may call ours below its own. */
+static bool is_now(int i, const PyMemAllocatorEx *a)
+{
+    PyMemAllocatorEx now;
+
+    PyMem_GetAllocator(domains[i], &now);
+    return now.free == a->free && now.malloc == a->malloc;
+}
+
+static void hook(int i, bool records)
+{
+    PyMem_GetAllocator(domains[i], &pymem.was[i]);
+    pymem.ours[i] = records ? hooks[i] : pymem.was[i];
+    pymem.ours[i].ctx = pymem.was[i].ctx;
+    if (!records && i == N_DOMAINS - 1)
+        pymem.ours[i].free = object_free_plainly;
+}
+
+/* Ours may still be below another one's: they go on there. */
+void sd_alloc_pymem_start(bool records)
+{
+    sd_assert(!pymem.is_there);
+    for (int i = 0; i < N_DOMAINS; i++) {
+        pymem.is_below[i] = pymem.is_below[i] && !is_now(i, &pymem.was[i]);
+        if (!pymem.is_below[i])
+            hook(i, records);
+    }
+    pymem.is_there = true;
+    for (int i = 0; i < N_DOMAINS; i++)
+        if (!pymem.is_below[i])
+            PyMem_SetAllocator(domains[i], &pymem.ours[i]);
+}
+
+/* Where another one's hooks are over ours, ours stay below and pass everything on. */
+void sd_alloc_pymem_stop(void)
+{
+    for (int i = 0; i < N_DOMAINS && pymem.is_there; i++) {
+        pymem.is_below[i] = !is_now(i, &pymem.ours[i]);
+        if (!pymem.is_below[i])
+            PyMem_SetAllocator(domains[i], &pymem.was[i]);
+    }
+    pymem.is_there = false;
+}
+
+bool sd_alloc_pymem_is_gone(void)
+{
+    return pymem.is_there && is_now(N_DOMAINS - 1, &pymem.was[N_DOMAINS - 1]);
+}

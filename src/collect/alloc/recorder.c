@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/alloc/recorder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "capture/alloc_events.h"
+#include "collect/alloc/blocks.h"
+#include "collect/alloc/samples.h"
+#include "collect/alloc/stacks.h"
+#include "collect/alloc/thread_log.h"
+#include "collect/alloc/walk.h"
+#include "collect/session.h"
+
+_Thread_local
+    __attribute__((tls_model("initial-exec"))) struct sd_alloc_thread *sd_alloc_self;
+struct sd_alloc_recorder sd_alloc_recorder;
+
+/* Part of the one recorder of this process. */
+static struct {
+    pthread_mutex_t lock;         /* over the list */
+    struct sd_alloc_thread *idle; /* of threads that have ended */
+    pthread_key_t key;
+    bool has_key;
+    bool is_inherited; /* after a fork: the stacks are the parent's */
+} threads = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- Threads ------------------------------------------------------------------------
+ */
+
+/* What a thread has that makes or loses its own: its hooks pass everything on. */
+static struct sd_alloc_thread nobody = { .is_inside = true };
+
+/* The other destructors of the thread free memory, too: ours waits for the last round
+ * of them. */
+static void end_thread(void *state)
+{
+    struct sd_alloc_thread *t = state;
+
+    if (t != sd_alloc_self)
+        return; /* of the parent, before a fork */
+    t->is_inside = true;
+    sd_thread_log_give(t);
+    t->is_inside = false;
+    if (++t->n_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+        pthread_setspecific(threads.key, t) == 0)
+        return;
+    sd_alloc_self = &nobody;
+    pthread_mutex_lock(&threads.lock);
+    t->next = threads.idle;
+    threads.idle = t;
+    pthread_mutex_unlock(&threads.lock);
+}
+
+static struct sd_alloc_thread *map_thread(void)
+{
+    struct sd_alloc_thread *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return t == MAP_FAILED ? NULL : t;
+}
+
+/* One that has ended leaves its memory to the next. */
+static struct sd_alloc_thread *new_thread(void)
+{
+    struct sd_alloc_thread *t;
+
+    pthread_mutex_lock(&threads.lock);
+    t = threads.idle;
+    if (t)
+        threads.idle = t->next;
+    pthread_mutex_unlock(&threads.lock);
+    if (!t)
+        t = map_thread();
+    else
+        *t = (struct sd_alloc_thread){ .steps = t->steps, .cap = t->cap };
+    if (t && pthread_setspecific(threads.key, t) != 0)
+        t->n_rounds = PTHREAD_DESTRUCTOR_ITERATIONS; /* nobody will tell of its end */
+    return t;
+}
+
+static int begin_tables(struct sd_writer *w)
+{
+    int rc = sd_alloc_stacks_begin(w);
+
+    if (rc == 0 && sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+        rc = sd_blocks_begin();
+    else if (rc == 0 && sd_alloc_recorder.mode == SD_ALLOC_SAMPLED)
+        rc = sd_samples_begin();
+    return rc;
+}
+
+/* The child of a fork records into a file of its own, from its first event on. */
+static bool is_ready(void)
+{
+    struct sd_writer *w;
+    bool is;
+
+    if (!threads.is_inherited)
+        return true;
+    pthread_mutex_lock(&threads.lock);
+    w = threads.is_inherited ? sd_session_writer() : NULL;
+    if (w && begin_tables(w) == 0) {
+        sd_alloc_recorder.writer = w;
+        threads.is_inherited = false;
+    } else if (threads.is_inherited) {
+        sd_alloc_recorder.is_on = false;
+    }
+    is = !threads.is_inherited;
+    pthread_mutex_unlock(&threads.lock);
+    return is;
+}
+
+/* Whoever is made here makes no event: what it needs is not the program's. */
+struct sd_alloc_thread *sd_alloc_enter_slowly(void)
+{
+    struct sd_alloc_thread *t = sd_alloc_self;
+    int saved = errno;
+
+    if (!sd_alloc_recorder.is_on || t)
+        return NULL;
+    sd_alloc_self = &nobody;
+    if (is_ready())
+        t = new_thread();
+    sd_alloc_self = t;
+    errno = saved;
+    if (t)
+        t->is_inside = true;
+    return t;
+}
+
+uint32_t sd_alloc_creator(struct sd_alloc_thread *t)
+{
+    int saved = errno;
+    uint32_t node = t ? sd_alloc_walk_inner(t) : 0;
+
+    errno = saved;
+    return node;
+}
+
+void sd_alloc_created_by(uint32_t stack)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    if (!t)
+        return;
+    t->creator = stack;
+    sd_alloc_leave(t);
+}
+
+/* --- Events
+ * ---------------------------------------------------------------------------*/
+
+/* Room for an event in the record, in the newest run and with the time known; false:
+ * there is none, and the event is lost. */
+static inline bool has_way(struct sd_alloc_thread *t)
+{
+    const struct sd_alloc_recorder *r = &sd_alloc_recorder;
+
+    if (__builtin_expect(
+            t->end - t->at >= SD_ALLOC_EVENT_MAX &&
+                atomic_load_explicit(&r->order, memory_order_relaxed) == t->order &&
+                atomic_load_explicit(r->tick, memory_order_relaxed) == t->tick,
+            1))
+        return true;
+    return sd_thread_log_make_way(t);
+}
+
+/* hot: puts the distance to this address; the tag's bit says in which unit. */
+static inline uint8_t *put_address(struct sd_alloc_thread *t, uint8_t *p,
+                                   uint64_t address, uint8_t *tag)
+{
+    int64_t by = (int64_t)(address - t->address);
+
+    t->address = address;
+    if (__builtin_expect(by & 15, 0))
+        *tag |= SD_ALLOC_FINE;
+    else
+        by >>= 4;
+    return sd_alloc_put(p, sd_zigzag(by));
+}
+
+/* A death leaves a whole event, or none: the tag is the last that is stored. */
+static inline void finish(struct sd_alloc_thread *t, uint8_t *behind, uint8_t tag)
+{
+    __atomic_store_n(t->at, tag, __ATOMIC_RELEASE);
+    t->at = behind;
+    t->n++;
+}
+
+static inline void put_began(struct sd_alloc_thread *t, const void *p, size_t size,
+                             uint32_t stack)
+{
+    uint8_t tag = SD_ALLOC_BEGAN, *to;
+
+    if (!has_way(t))
+        return;
+    to = put_address(t, t->at + 1, (uint64_t)(uintptr_t)p, &tag);
+    to = sd_alloc_put(to, size);
+    if (stack == t->stack)
+        tag |= SD_ALLOC_SAME;
+    else
+        to = sd_alloc_put(to, sd_zigzag((int32_t)(stack - t->stack)));
+    t->stack = stack;
+    finish(t, to, tag);
+}
+
+static inline void put_ends(struct sd_alloc_thread *t, const void *p)
+{
+    uint8_t tag = SD_ALLOC_ENDS, *to;
+
+    if (!has_way(t))
+        return;
+    to = put_address(t, t->at + 1, (uint64_t)(uintptr_t)p, &tag);
+    finish(t, to, tag);
+}
+
+/* The rare ones: an address in bytes, and a length where there is one. */
+static void put_other(struct sd_alloc_thread *t, enum sd_alloc_other what,
+                      const void *p, const size_t *length)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p;
+    uint8_t *to;
+
+    if (!has_way(t))
+        return;
+    to = sd_alloc_put(t->at + 1, sd_zigzag((int64_t)(address - t->address)));
+    t->address = address;
+    if (length)
+        to = sd_alloc_put(to, *length);
+    __atomic_store_n(t->at,
+                     (uint8_t)(SD_ALLOC_OTHER | (unsigned)what << SD_ALLOC_TAG_BITS),
+                     __ATOMIC_RELEASE);
+    t->at = to;
+}
+
+/* Not inlined: what the other modes do costs more than a call. */
+static __attribute__((noinline)) void began_otherwise(struct sd_alloc_thread *t,
+                                                      const void *p, size_t size,
+                                                      enum sd_allocator by)
+{
+    if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+        sd_blocks_add(t, p, size, sd_alloc_walk(t, by), by);
+    else if (sd_samples_draw(t, p, size))
+        put_began(t, p, size, sd_alloc_walk(t, by));
+}
+
+void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
+                    enum sd_allocator by)
+{
+    if (__builtin_expect(sd_alloc_recorder.mode == SD_ALLOC_FULL, 1))
+        put_began(t, p, size, sd_alloc_walk(t, by));
+    else
+        began_otherwise(t, p, size, by);
+}
+
+void sd_alloc_ends(struct sd_alloc_thread *t, const void *p)
+{
+    if (__builtin_expect(sd_alloc_recorder.mode == SD_ALLOC_FULL, 1))
+        put_ends(t, p);
+    else if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+        sd_blocks_remove(t, p);
+    else if (sd_samples_drop(t, p))
+        put_ends(t, p);
+}
+
+void sd_alloc_undo(struct sd_alloc_thread *t, const void *p)
+{
+    if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+        sd_blocks_undo(t, p);
+    else if (sd_alloc_recorder.mode == SD_ALLOC_FULL || sd_samples_undo(t, p))
+        put_other(t, SD_ALLOC_UNDO, p, NULL);
+}
+
+void sd_alloc_unmap(struct sd_alloc_thread *t, const void *p, size_t size)
+{
+    if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+        sd_blocks_unmap(p, size);
+    else
+        put_other(t, SD_ALLOC_UNMAP, p, &size);
+}
+
+/* --- The collector's
+ * ------------------------------------------------------------------ */
+
+int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
+                            unsigned layers, uint64_t sample_bytes, uint64_t max_file)
+{
+    struct sd_alloc_recorder *r = &sd_alloc_recorder;
+    int rc;
+
+    sd_assert(!r->is_on);
+    if (!threads.has_key && pthread_key_create(&threads.key, end_thread) != 0)
+        return sd_fail(SD_EFULL, "the process has no room for another thread key");
+    threads.has_key = true;
+    r->writer = w;
+    r->mode = mode;
+    r->layers = layers;
+    r->sample_bytes = sample_bytes;
+    r->max_file = max_file;
+    r->tick = sd_thread_log_tick(w);
+    atomic_store(&r->order, 1);
+    rc = begin_tables(w);
+    r->is_on = rc == 0;
+    return rc;
+}
+
+void sd_alloc_recorder_end(void)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    sd_alloc_recorder.is_on = false;
+    if (!t)
+        return;
+    sd_thread_log_give(t);
+    sd_alloc_leave(t);
+}
+
+/* The other threads are not here: what was theirs is left alone, and so is the parent's
+ * record of this one. */
+void sd_alloc_recorder_after_fork(void)
+{
+    if (!sd_alloc_recorder.is_on)
+        return;
+    pthread_mutex_init(&threads.lock, NULL);
+    threads.idle = NULL;
+    threads.is_inherited = true;
+    sd_alloc_self = NULL;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/alloc/samples.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/table.h"
+#include "collect/alloc/recorder.h"
+
+enum { N_FILTER = 1 << 16 };
+
+static struct {
+    _Atomic bool is_locked;
+    struct sd_table drawn;            /* addresses of those that live */
+    _Atomic uint8_t filter[N_FILTER]; /* how many of them have this hash; 255: many */
+} samples;
+
+static void lock(void)
+{
+    while (atomic_exchange_explicit(&samples.is_locked, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(void)
+{
+    atomic_store_explicit(&samples.is_locked, false, memory_order_release);
+}
+
+static _Atomic uint8_t *count_of(const void *p)
+{
+    return &samples.filter[((uint64_t)(uintptr_t)p >> 3) * 0x9E3779B97F4A7C15u >> 48];
+}
+
+static uint64_t random_word(struct sd_alloc_thread *t)
+{
+    if (!t->random)
+        t->random = sd_clock_ns() ^ (uint64_t)(uintptr_t)t * 0x9E3779B97F4A7C15u;
+    t->random ^= t->random << 13;
+    t->random ^= t->random >> 7;
+    t->random ^= t->random << 17;
+    return t->random;
+}
+
+/* -ln(u) of 0 < u < 1: the extension links libc alone.  With u = m / 2^e and m from 1
+ * to 2, ln m is a series in (m - 1) / (m + 1); ten terms leave 1e-11. */
+static double minus_ln(double u)
+{
+    double e = 0, z, power, sum = 0;
+
+    for (; u < 1; u *= 2)
+        e++;
+    z = power = (u - 1) / (u + 1);
+    for (int i = 1; i < 20; i += 2, power *= z * z)
+        sum += power / i;
+    return e * 0.69314718055994531 - 2 * sum;
+}
+
+/* Bytes to the next one that is drawn: the gaps of a Poisson process. */
+static int64_t gap(struct sd_alloc_thread *t)
+{
+    double u = ((double)(random_word(t) >> 11) + 0.5) / 9007199254740992.0;
+
+    return (int64_t)(minus_ln(u) * (double)sd_alloc_recorder.sample_bytes) + 1;
+}
+
+static void remember(const void *p)
+{
+    _Atomic uint8_t *count = count_of(p);
+
+    if (sd_table_put(&samples.drawn, (uint64_t)(uintptr_t)p, 1) == 0 && *count < 255)
+        ++*count;
+}
+
+static __attribute__((noinline)) bool draw(struct sd_alloc_thread *t, const void *p,
+                                           size_t size)
+{
+    bool is_first = t->random == 0;
+
+    if (is_first) {
+        t->until = gap(t) - (int64_t)size;
+        if (t->until >= 0)
+            return false;
+    }
+    while (t->until < 0)
+        t->until += gap(t);
+    lock();
+    remember(p);
+    unlock();
+    return true;
+}
+
+bool sd_samples_draw(struct sd_alloc_thread *t, const void *p, size_t size)
+{
+    t->until -= (int64_t)size;
+    return __builtin_expect(t->until < 0, 0) && draw(t, p, size);
+}
+
+bool sd_samples_drop(struct sd_alloc_thread *t, const void *p)
+{
+    _Atomic uint8_t *count = count_of(p);
+    bool was;
+
+    t->ended = 0;
+    if (__builtin_expect(atomic_load_explicit(count, memory_order_relaxed) == 0, 1))
+        return false;
+    lock();
+    was = sd_table_remove(&samples.drawn, (uint64_t)(uintptr_t)p);
+    if (was && *count < 255)
+        --*count;
+    unlock();
+    t->ended = was;
+    return was;
+}
+
+bool sd_samples_undo(struct sd_alloc_thread *t, const void *p)
+{
+    if (!t->ended)
+        return false;
+    lock();
+    remember(p);
+    unlock();
+    return true;
+}
+
+int sd_samples_begin(void)
+{
+    memset(&samples, 0, sizeof samples);
+    return 0;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "cpython/compat.h"
+
+#include "collect/alloc/stacks.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "capture/alloc_cell.h"
+#include "capture/cells.h"
+#include "collect/alloc/utf8.h"
+#include "collect/shared/source_name.h"
+
+enum {
+    FIRST_SLOTS = 1 << 12,
+    MOST_NODES = (1 << SD_ALLOC_PARENT_BITS) - 1,
+    NO_PLACE = 0,
+};
+_Static_assert(SD_ALLOCATORS <= 1 << (32 - SD_ALLOC_PARENT_BITS),
+               "an allocator fits beside a parent");
+
+struct node {
+    uint64_t place; /* 0: its code object is gone */
+    uint32_t below;
+    uint32_t next; /* the node of the same code object before it, or 0 */
+};
+
+struct code {
+    uint32_t site, last; /* its newest node */
+};
+
+struct sd_alloc_stacks sd_alloc_stacks;
+
+/* All below is read and written under the lock alone. */
+static struct {
+    _Atomic bool is_locked;
+    struct sd_cells *table;
+    struct node *nodes; /* mapped; the cell of the same number is in the table */
+    size_t n, cap;
+    size_t n_slots;        /* that are taken, those of nodes that are gone too */
+    struct sd_table codes; /* address of a code object: place in the next, plus one */
+    struct code *known;    /* mapped */
+    size_t n_known, cap_known;
+    struct sd_table strings; /* hash of a text: its id in the table */
+} stacks;
+
+/* --- The lock ----------------------------------------------------------------------
+ */
+
+/* Held for some hundred nanoseconds, rarely for a page of the table; no signal handler
+ * and nothing of the program runs meanwhile. */
+void sd_alloc_stacks_lock(void)
+{
+    while (atomic_exchange_explicit(&stacks.is_locked, true, memory_order_acquire))
+        sched_yield();
+}
+
+void sd_alloc_stacks_unlock(void)
+{
+    atomic_store_explicit(&stacks.is_locked, false, memory_order_release);
+}
+
+uint64_t sd_alloc_stacks_table(void)
+{
+    return stacks.table ? sd_cells_stream(stacks.table) : 0;
+}
+
+struct sd_cells *sd_alloc_stacks_cells(void) { return stacks.table; }
+
+/* --- Memory that no allocator of the program knows of ------------------------------
+ */
+
+static void *map(size_t bytes)
+{
+    void *p =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Makes room for one more in a mapped array; NULL: there is none. */
+static void *grow(void *array, size_t n, size_t *cap, size_t each)
+{
+    size_t want = *cap ? 2 * *cap : 4096;
+    void *p;
+
+    if (n < *cap)
+        return array;
+    p = array ? mremap(array, *cap * each, want * each, MREMAP_MAYMOVE)
+              : map(want * each);
+    if (!p || p == MAP_FAILED)
+        return NULL;
+    *cap = want;
+    return p;
+}
+
+/* --- The index ----------------------------------------------------------------------
+ */
+
+static struct sd_alloc_index *new_index(uint64_t n_slots)
+{
+    struct sd_alloc_index *ix = map(sizeof *ix + n_slots * sizeof ix->slots[0]);
+
+    sd_assert((n_slots & (n_slots - 1)) == 0);
+    if (ix)
+        ix->mask = n_slots - 1;
+    return ix;
+}
+
+static void put_slot(struct sd_alloc_index *ix, const struct node *node, uint32_t id)
+{
+    uint64_t at = sd_alloc_hash(node->place, node->below);
+
+    while (atomic_load_explicit(&ix->slots[at & ix->mask].id, memory_order_relaxed))
+        at++;
+    ix->slots[at & ix->mask].place = node->place;
+    ix->slots[at & ix->mask].below = node->below;
+    atomic_store_explicit(&ix->slots[at & ix->mask].id, id, memory_order_release);
+}
+
+/* The old one stays mapped: a thread may be looking into it.  All old ones together are
+ * as large as the last. */
+static bool make_room(void)
+{
+    struct sd_alloc_index *ix = atomic_load(&sd_alloc_stacks.index), *larger;
+    size_t n = 0;
+
+    if (ix && 2 * stacks.n_slots < ix->mask)
+        return true;
+    for (size_t i = 1; i < stacks.n; i++)
+        n += stacks.nodes[i].place != NO_PLACE;
+    larger = new_index(ix && 4 * n < ix->mask ? ix->mask + 1
+                       : ix                   ? 2 * (ix->mask + 1)
+                                              : FIRST_SLOTS);
+    if (!larger)
+        return false;
+    for (uint32_t i = 1; i < stacks.n; i++)
+        if (stacks.nodes[i].place != NO_PLACE)
+            put_slot(larger, &stacks.nodes[i], i);
+    stacks.n_slots = n;
+    sd_assert(2 * n < larger->mask);
+    atomic_store_explicit(&sd_alloc_stacks.index, larger, memory_order_release);
+    return true;
+}
+
+/* --- Names ---------------------------------------------------------------------------
+ */
+
+static uint32_t define_text(const char *text, size_t n)
+{
+    uint64_t key = sd_hash(text, n, 0x616c6c6f63u), id;
+
+    if (sd_table_get(&stacks.strings, key, &id))
+        return (uint32_t)id;
+    id = sd_cells_define_string(stacks.table, text, n);
+    if (id)
+        sd_table_put(&stacks.strings, key, id);
+    return (uint32_t)id;
+}
+
+static uint32_t define_str(PyObject *str)
+{
+    char text[PATH_MAX];
+    size_t n = sd_utf8_of_str(str, text, sizeof text);
+
+    return n ? define_text(text, n) : 0;
+}
+
+static uint32_t define_file(PyObject *str)
+{
+    char text[PATH_MAX], whole[PATH_MAX];
+    size_t n = sd_utf8_of_str(str, text, sizeof text - 1);
+
+    text[n] = '\0';
+    if (n && sd_source_name_whole(text, whole))
+        return define_text(whole, strlen(whole));
+    return n ? define_text(text, n) : 0;
+}
+
+static uint32_t define_code(const PyCodeObject *code)
+{
+    uint32_t name = define_str(code->co_name);
+    PyObject *qualname = sd_code_qualname((PyCodeObject *)(uintptr_t)code);
+    uint32_t label = qualname ? define_str(qualname) : 0;
+    uint32_t file = define_file(code->co_filename);
+
+    return sd_cells_define_function(stacks.table, 0, name, label, file,
+                                    (uint32_t)code->co_firstlineno);
+}
+
+/* --- Code objects
+ * --------------------------------------------------------------------- */
+
+static void set_bit(const void *p)
+{
+    uint64_t bit = ((uint64_t)(uintptr_t)p >> 4) * 0x9E3779B97F4A7C15u >> 48;
+
+    _Static_assert(SD_CODE_BITS == 1 << 16, "16 bits are left of the product");
+    sd_alloc_stacks.code_bits[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+/* The code object's; NULL: there is no room. */
+static struct code *code_of(const void *p)
+{
+    uint64_t at = 0;
+    struct code *known;
+
+    if (sd_table_get(&stacks.codes, (uint64_t)(uintptr_t)p, &at))
+        return &stacks.known[at - 1];
+    known = grow(stacks.known, stacks.n_known, &stacks.cap_known, sizeof *known);
+    if (!known)
+        return NULL;
+    stacks.known = known;
+    if (sd_table_put(&stacks.codes, (uint64_t)(uintptr_t)p, stacks.n_known + 1) < 0)
+        return NULL;
+    set_bit(p);
+    known[stacks.n_known] = (struct code){ define_code(p), 0 };
+    return &known[stacks.n_known++];
+}
+
+/* Takes a node out of the index; its number stays its own. */
+static void bury(struct node *node)
+{
+    struct sd_alloc_index *ix = atomic_load(&sd_alloc_stacks.index);
+    uint64_t at = sd_alloc_hash(node->place, node->below);
+
+    for (;; at++) {
+        struct sd_alloc_slot *s = &ix->slots[at & ix->mask];
+
+        if (atomic_load_explicit(&s->id, memory_order_relaxed) == 0)
+            break;
+        if (s->place == node->place && s->below == node->below) {
+            s->place = NO_PLACE;
+            break;
+        }
+    }
+    node->place = NO_PLACE;
+}
+
+void sd_alloc_code_dies(const void *p)
+{
+    uint64_t at = 0;
+
+    sd_alloc_stacks_lock();
+    if (sd_table_get(&stacks.codes, (uint64_t)(uintptr_t)p, &at)) {
+        for (uint32_t i = stacks.known[at - 1].last; i; i = stacks.nodes[i].next)
+            bury(&stacks.nodes[i]);
+        sd_table_remove(&stacks.codes, (uint64_t)(uintptr_t)p);
+        atomic_fetch_add(&sd_alloc_stacks.n_deaths, 1);
+    }
+    sd_alloc_stacks_unlock();
+}
+
+/* --- Nodes ---------------------------------------------------------------------------
+ */
+
+/* The cell comes first: a node without one would have another's number. */
+static uint32_t add_node(const struct sd_alloc_key *k, const struct sd_alloc_frame *f,
+                         struct code *code)
+{
+    struct sd_alloc_stack_cell cell = {
+        .parent = k->parent,
+        .site = code ? code->site : 0,
+        .line = f->line,
+        .flags = k->by | f->flags,
+    };
+    struct node *nodes = grow(stacks.nodes, stacks.n, &stacks.cap, sizeof *nodes);
+    uint32_t id;
+
+    if (!nodes)
+        return 0;
+    stacks.nodes = nodes;
+    id = sd_cells_add(stacks.table, &cell);
+    if (id == SD_NO_CELL)
+        return 0;
+    sd_assert(id == stacks.n && k->parent < id);
+    nodes[stacks.n++] =
+        (struct node){ k->place, sd_alloc_below(k), code ? code->last : 0 };
+    if (code)
+        code->last = id;
+    return id;
+}
+
+static uint32_t add_locked(const struct sd_alloc_key *k, const struct sd_alloc_frame *f)
+{
+    struct code *code = NULL;
+    uint32_t id = sd_alloc_find(k);
+
+    if (id)
+        return id;
+    if (stacks.n >= MOST_NODES || !stacks.table || !sd_cells_is_ours(stacks.table))
+        return 0;
+    if (f->code && !(code = code_of(f->code)))
+        return 0;
+    if (!make_room())
+        return 0;
+    id = add_node(k, f, code);
+    if (id) {
+        put_slot(atomic_load(&sd_alloc_stacks.index), &stacks.nodes[id], id);
+        stacks.n_slots++;
+    }
+    return id;
+}
+
+uint32_t sd_alloc_add(const struct sd_alloc_key *k, const struct sd_alloc_frame *f)
+{
+    uint32_t id;
+
+    sd_assert(k->place != NO_PLACE);
+    sd_alloc_stacks_lock();
+    id = add_locked(k, f);
+    sd_alloc_stacks_unlock();
+    return id;
+}
+
+/* In the child of a fork another thread may have held the lock, and changed anything:
+ * what the parent had is left as it is, in pages that nobody touches again. */
+int sd_alloc_stacks_begin(struct sd_writer *w)
+{
+    static const struct sd_alloc_stack_cell root;
+    struct sd_alloc_index *ix = new_index(FIRST_SLOTS);
+    struct sd_cells *table = NULL;
+    int rc = ix ? sd_cells_new(w, SD_CELLS_ALLOC_STACKS, sizeof root, &table)
+                : sd_no_memory();
+
+    if (rc < 0)
+        return rc;
+    memset(&stacks, 0, sizeof stacks);
+    memset(sd_alloc_stacks.code_bits, 0, sizeof sd_alloc_stacks.code_bits);
+    stacks.table = table;
+    stacks.nodes = grow(NULL, 0, &stacks.cap, sizeof *stacks.nodes);
+    atomic_store(&sd_alloc_stacks.index, ix);
+    atomic_fetch_add(&sd_alloc_stacks.n_deaths, 1);
+    if (!stacks.nodes || sd_cells_add(table, &root) == SD_NO_CELL)
+        return sd_cells_refused(table);
+    stacks.n = 1;
+    return 0;
+}

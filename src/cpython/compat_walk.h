@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CPYTHON_COMPAT_WALK_H
+#define SD_CPYTHON_COMPAT_WALK_H
+/* compat_walk: walks the frames of the calling thread as plain memory, on every
+ * version.
+ *
+ * It needs no lock of the interpreter: what a thread runs changes only when that thread
+ * goes on.  Nothing is counted, made or asked for.  Include this file before any other,
+ * like compat_frame.h. */
+#ifdef Py_PYTHON_H
+#error "compat_walk.h comes before whatever includes Python.h"
+#endif
+#define Py_BUILD_CORE_MODULE 1
+#include "cpython/compat.h"
+
+#include <frameobject.h>
+#include <stdint.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_interpframe.h>
+#elif PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_frame.h>
+#endif
+
+#include "cpython/compat_state.h"
+
+#if PY_VERSION_HEX >= 0x030b0000
+typedef struct _PyInterpreterFrame sd_walked;
+#else
+typedef PyFrameObject sd_walked;
+#endif
+
+/* Is it a frame that the interpreter puts where C code calls in? */
+static inline bool sd_walk_is_shim(const sd_walked *f)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    return f->owner >= FRAME_OWNED_BY_INTERPRETER;
+#elif PY_VERSION_HEX >= 0x030c0000
+    return f->owner >= FRAME_OWNED_BY_CSTACK;
+#else
+    (void)f;
+    return false;
+#endif
+}
+
+/* hot: the next one on the interpreter's chain, be it a function's or not. */
+static inline sd_walked *sd_walk_next(const sd_walked *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return f->previous;
+#else
+    return f->f_back;
+#endif
+}
+
+/* hot: the frame itself, or the nearest below it that is a function's; may be NULL. */
+static inline sd_walked *sd_walk_visible(sd_walked *f)
+{
+    while (f && __builtin_expect(sd_walk_is_shim(f), 0))
+        f = sd_walk_next(f);
+    return f;
+}
+
+/* The state of this thread, with the interpreter's lock or without; NULL: none. */
+static inline PyThreadState *sd_walk_state(void)
+{
+#if SD_HAS_MONITORING
+    PyThreadState *ts = sd_state_now();
+
+    if (__builtin_expect(ts != NULL, 1))
+        return ts;
+#endif
+    return PyGILState_GetThisThreadState();
+}
+
+/* hot: the newest frame of this thread in which a function has begun; NULL: none. */
+static inline sd_walked *sd_walk_top(void)
+{
+    PyThreadState *ts = sd_walk_state();
+#if PY_VERSION_HEX >= 0x030b0000
+    sd_walked *f;
+
+    if (!ts)
+        return NULL;
+#if PY_VERSION_HEX >= 0x030d0000
+    f = sd_walk_visible(ts->current_frame);
+#else
+    f = sd_walk_visible(ts->cframe ? ts->cframe->current_frame : NULL);
+#endif
+    while (f && __builtin_expect(_PyFrame_IsIncomplete(f), 0))
+        f = sd_walk_visible(f->previous);
+    return f;
+#else
+    return ts ? ts->frame : NULL;
+#endif
+}
+
+static inline PyCodeObject *sd_walk_code(const sd_walked *f)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    return (PyCodeObject *)(f->f_executable.bits & ~(uintptr_t)3);
+#elif PY_VERSION_HEX >= 0x030d0000
+    return (PyCodeObject *)f->f_executable;
+#else
+    return f->f_code;
+#endif
+}
+
+/* hot: a number for code and instruction.  Of all code objects that live, no two have
+ * the same; from 3.11 on an instruction is a place inside its code object. */
+static inline uint64_t sd_walk_place(const sd_walked *f)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    return (uint64_t)(uintptr_t)f->instr_ptr;
+#elif PY_VERSION_HEX >= 0x030b0000
+    return (uint64_t)(uintptr_t)f->prev_instr;
+#else
+    return (uint64_t)(uintptr_t)f->f_code >> 4 << 20 ^ ((uint64_t)f->f_lasti & 0xfffff);
+#endif
+}
+
+/* The line that is being executed, or 0.  Reads memory only. */
+static inline uint32_t sd_walk_line(const sd_walked *f)
+{
+    PyCodeObject *code = sd_walk_code(f);
+    int line, at;
+
+#if PY_VERSION_HEX >= 0x030d0000
+    at = (int)((const char *)f->instr_ptr - (const char *)_PyCode_CODE(code));
+#elif PY_VERSION_HEX >= 0x030b0000
+    at = (int)((const char *)f->prev_instr - (const char *)_PyCode_CODE(code));
+#elif PY_VERSION_HEX >= 0x030a0000
+    at = f->f_lasti * (int)sizeof(_Py_CODEUNIT);
+#else
+    at = f->f_lasti;
+#endif
+    line = PyCode_Addr2Line(code, at);
+    return line > 0 ? (uint32_t)line : (uint32_t)code->co_firstlineno;
+}
+#endif
