@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "capture/alloc_events.h"
 #include "collect/alloc/blocks.h"
-#include "collect/alloc/samples.h"
+#include "collect/alloc/poisson.h"
 #include "collect/alloc/stacks.h"
 #include "collect/alloc/thread_log.h"
 #include "collect/alloc/walk.h"
@@ -90,7 +90,7 @@ static int begin_tables(struct sd_writer *w)
     if (rc == 0 && sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         rc = sd_blocks_begin();
     else if (rc == 0 && sd_alloc_recorder.mode == SD_ALLOC_SAMPLED)
-        rc = sd_samples_begin();
+        rc = sd_poisson_begin();
     return rc;
 }
 
@@ -245,7 +245,7 @@ static __attribute__((noinline)) void began_otherwise(struct sd_alloc_thread *t,
 {
     if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         sd_blocks_add(t, p, size, sd_alloc_walk(t, by), by);
-    else if (sd_samples_draw(t, p, size))
+    else if (sd_poisson_draw(t, p, size))
         put_began(t, p, size, sd_alloc_walk(t, by));
 }
 
@@ -264,7 +264,7 @@ void sd_alloc_ends(struct sd_alloc_thread *t, const void *p)
         put_ends(t, p);
     else if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         sd_blocks_remove(t, p);
-    else if (sd_samples_drop(t, p))
+    else if (sd_poisson_drop(t, p))
         put_ends(t, p);
 }
 
@@ -272,7 +272,7 @@ void sd_alloc_undo(struct sd_alloc_thread *t, const void *p)
 {
     if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         sd_blocks_undo(t, p);
-    else if (sd_alloc_recorder.mode == SD_ALLOC_FULL || sd_samples_undo(t, p))
+    else if (sd_alloc_recorder.mode == SD_ALLOC_FULL || sd_poisson_undo(t, p))
         put_other(t, SD_ALLOC_UNDO, p, NULL);
 }
 

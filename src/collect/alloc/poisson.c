@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/alloc/samples.h"
+#include "collect/alloc/poisson.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,24 +15,24 @@ enum { N_FILTER = 1 << 16 };
 
 static struct {
     _Atomic bool is_locked;
-    struct sd_table drawn;            /* addresses of those that live */
+    struct sd_table live;             /* addresses of those that live */
     _Atomic uint8_t filter[N_FILTER]; /* how many of them have this hash; 255: many */
-} samples;
+} drawn;
 
 static void lock(void)
 {
-    while (atomic_exchange_explicit(&samples.is_locked, true, memory_order_acquire))
+    while (atomic_exchange_explicit(&drawn.is_locked, true, memory_order_acquire))
         sched_yield();
 }
 
 static void unlock(void)
 {
-    atomic_store_explicit(&samples.is_locked, false, memory_order_release);
+    atomic_store_explicit(&drawn.is_locked, false, memory_order_release);
 }
 
 static _Atomic uint8_t *count_of(const void *p)
 {
-    return &samples.filter[((uint64_t)(uintptr_t)p >> 3) * 0x9E3779B97F4A7C15u >> 48];
+    return &drawn.filter[((uint64_t)(uintptr_t)p >> 3) * 0x9E3779B97F4A7C15u >> 48];
 }
 
 static uint64_t random_word(struct sd_alloc_thread *t)
@@ -71,7 +71,7 @@ static void remember(const void *p)
 {
     _Atomic uint8_t *count = count_of(p);
 
-    if (sd_table_put(&samples.drawn, (uint64_t)(uintptr_t)p, 1) == 0 && *count < 255)
+    if (sd_table_put(&drawn.live, (uint64_t)(uintptr_t)p, 1) == 0 && *count < 255)
         ++*count;
 }
 
@@ -93,13 +93,13 @@ static __attribute__((noinline)) bool draw(struct sd_alloc_thread *t, const void
     return true;
 }
 
-bool sd_samples_draw(struct sd_alloc_thread *t, const void *p, size_t size)
+bool sd_poisson_draw(struct sd_alloc_thread *t, const void *p, size_t size)
 {
     t->until -= (int64_t)size;
     return __builtin_expect(t->until < 0, 0) && draw(t, p, size);
 }
 
-bool sd_samples_drop(struct sd_alloc_thread *t, const void *p)
+bool sd_poisson_drop(struct sd_alloc_thread *t, const void *p)
 {
     _Atomic uint8_t *count = count_of(p);
     bool was;
@@ -108,7 +108,7 @@ bool sd_samples_drop(struct sd_alloc_thread *t, const void *p)
     if (__builtin_expect(atomic_load_explicit(count, memory_order_relaxed) == 0, 1))
         return false;
     lock();
-    was = sd_table_remove(&samples.drawn, (uint64_t)(uintptr_t)p);
+    was = sd_table_remove(&drawn.live, (uint64_t)(uintptr_t)p);
     if (was && *count < 255)
         --*count;
     unlock();
@@ -116,7 +116,7 @@ bool sd_samples_drop(struct sd_alloc_thread *t, const void *p)
     return was;
 }
 
-bool sd_samples_undo(struct sd_alloc_thread *t, const void *p)
+bool sd_poisson_undo(struct sd_alloc_thread *t, const void *p)
 {
     if (!t->ended)
         return false;
@@ -126,8 +126,8 @@ bool sd_samples_undo(struct sd_alloc_thread *t, const void *p)
     return true;
 }
 
-int sd_samples_begin(void)
+int sd_poisson_begin(void)
 {
-    memset(&samples, 0, sizeof samples);
+    memset(&drawn, 0, sizeof drawn);
     return 0;
 }
