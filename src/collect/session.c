@@ -38,6 +38,8 @@ static struct {
     _Atomic bool has_asked_env;
     _Atomic bool watches_forks;
     struct identity self, parent; /* parent: only one that is in the capture too */
+    _Atomic uint32_t own_ticks;   /* where nobody outside advances any */
+    _Atomic(_Atomic uint32_t *) ticks; /* NULL: nobody has asked for them */
 } session = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Small, and never first touched inside a signal handler's or allocator's hook by way
@@ -71,6 +73,7 @@ static void after_fork_in_child(void)
         atomic_store(&session.inherited, w);
         session.parent = session.self;
     }
+    atomic_store(&session.ticks, NULL);
     sd_peak_resume(true);
     pthread_mutex_unlock(&session.lock);
 }
@@ -180,6 +183,7 @@ void sd_session_leave(void)
         sd_usage_add_own(sd_peak_usage_reader(), 0, sd_session_own_written());
     atomic_store(&session.writer, NULL);
     atomic_store(&session.inherited, NULL);
+    atomic_store(&session.ticks, NULL);
     sd_peak_pause();
     sd_peak_resume(false);
     pthread_mutex_unlock(&session.lock);
@@ -256,6 +260,23 @@ uint64_t sd_session_own_written(void)
         atomic_load_explicit(&sd_peak_usage_reader()->own_read, memory_order_relaxed);
 
     return w ? sd_writer_own_io(w, read) : 0;
+}
+
+_Atomic uint32_t *sd_session_ticks(void)
+{
+    struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
+    _Atomic uint32_t *word = w ? sd_writer_want_ticks(w) : NULL;
+
+    atomic_store(&session.ticks, word ? word : &session.own_ticks);
+    return word ? word : &session.own_ticks;
+}
+
+void sd_session_tick(void)
+{
+    _Atomic uint32_t *word = atomic_load_explicit(&session.ticks, memory_order_relaxed);
+
+    if (__builtin_expect(word != NULL, 0))
+        atomic_fetch_add(word, 1);
 }
 
 uint32_t sd_session_owner_pid(void)
@@ -359,11 +380,33 @@ static uint32_t define_process(struct sd_log *l, const struct identity *p,
     return id;
 }
 
+static uint32_t define_own_process(struct sd_log *l)
+{
+    return define_process(l, &session.self,
+                          session.parent.pid ? define_process(l, &session.parent, 0)
+                                             : 0);
+}
+
+uint32_t sd_session_define_named_thread(struct sd_log *l, const struct sd_thread *t,
+                                        const char *name, size_t n)
+{
+    uint64_t key = t->key ^ SD_TRACK_THREAD;
+    uint32_t id = sd_log_known(l, key), process = define_own_process(l);
+    char kept[SD_THREAD_NAME + 1];
+
+    if (id)
+        return id;
+    n = n < SD_THREAD_NAME ? n : SD_THREAD_NAME;
+    memcpy(kept, name, n);
+    kept[n] = '\0';
+    return sd_log_define_track(l, key, SD_TRACK_THREAD, process, t->tid, t->start_ticks,
+                               define_name(l, kept));
+}
+
 uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t)
 {
     char name[SD_PROCESS_NAME] = "";
-    uint32_t parent = session.parent.pid ? define_process(l, &session.parent, 0) : 0;
-    uint32_t process = define_process(l, &session.self, parent);
+    uint32_t process = define_own_process(l);
 
     /* The name of another thread would have to be asked for by a handle that may be
      * stale; its own logs tell it. */

@@ -57,6 +57,14 @@ _Atomic uint64_t *sd_session_peak_word(void);
 /* Bytes that the capture has written in this process: not the program's.  Also tells
  * those outside what our own readings of /proc came to. */
 uint64_t sd_session_own_written(void);
+/* A word that changes when something happened that whoever logs without a clock has to
+ * note the time of: a section begins or ends, or 10 ms have passed where the owner of the
+ * capture can tell.  Who asks for it makes it move from now on.  After a fork the child
+ * asks again.  Never NULL. */
+_Atomic uint32_t *sd_session_ticks(void);
+/* hot: something of that kind happened just now, later than any time that was noted. */
+void sd_session_tick(void);
+
 /* The process that owns the capture, or 0. */
 uint32_t sd_session_owner_pid(void);
 
@@ -73,6 +81,10 @@ enum { SD_ROOM_THREAD = 1024 }; /* room for sd_session_define_thread */
 /* Defines the thread's track, and that of its process, in this chunk; inside room only.
  * Returns its id, which is known under t->key from now on. */
 uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t);
+/* The same under a name, where a plain one may stand in the chunk already. */
+enum { SD_THREAD_NAME = 128 }; /* bytes of it that are kept */
+uint32_t sd_session_define_named_thread(struct sd_log *l, const struct sd_thread *t,
+                                        const char *name, size_t n);
 /* The calling thread's, in a table, under this name; NULL: the kernel's. */
 uint32_t sd_session_define_in_table(struct sd_cells *table, const char *name, size_t n);
 #endif

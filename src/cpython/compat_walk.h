@@ -72,6 +72,18 @@ static inline PyThreadState *sd_walk_state(void)
     return PyGILState_GetThisThreadState();
 }
 
+/* Does this thread hold the interpreter's lock, so that Python may be called? */
+static inline bool sd_walk_has_lock(void)
+{
+    PyThreadState *ts = PyGILState_GetThisThreadState();
+
+#if PY_VERSION_HEX >= 0x030d0000
+    return ts && PyThreadState_GetUnchecked() == ts;
+#else
+    return ts && _PyThreadState_UncheckedGet() == ts;
+#endif
+}
+
 /* hot: the newest frame of this thread in which a function has begun; NULL: none. */
 static inline sd_walked *sd_walk_top(void)
 {

@@ -25,16 +25,6 @@ static struct {
     unsigned layers;
 } recording;
 
-static void note(enum sd_note_kind kind, const char *format)
-{
-    struct sd_log *l = sd_session_log();
-    char text[512];
-
-    snprintf(text, sizeof text, format, (int)getpid());
-    if (l)
-        sd_log_note(l, kind, text);
-}
-
 /* --- The end of the program
  * ------------------------------------------------------------ */
 
@@ -44,10 +34,6 @@ static void end_recording(void)
     if (!recording.runs)
         return;
     recording.runs = false;
-    if (recording.layers & SD_LAYER_PY && sd_alloc_pymem_is_gone())
-        note(SD_NOTE_LOSS,
-             "other code removed the hooks of process %d on Python's allocators before "
-             "its end (tracemalloc.stop() does): what came after that is missing");
     sd_alloc_recorder_end();
     sd_alloc_pymem_stop();
 }
@@ -128,9 +114,19 @@ static int start(const struct sd_option_value *v)
 /* The interpreter may be gone. */
 static void at_exit(void) { sd_alloc_recorder_end(); }
 
+/* The child has its tables from its beginning: the owner waits for it. */
+static void after_fork(void)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    if (t)
+        sd_alloc_leave(t);
+}
+
 const struct sd_inside sd_inside_alloc = {
     .about = &sd_about_alloc,
     .start = start,
     .at_exit = at_exit,
     .stop = end_recording,
+    .after_fork = after_fork,
 };

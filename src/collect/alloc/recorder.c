@@ -106,6 +106,7 @@ static bool is_ready(void)
     w = threads.is_inherited ? sd_session_writer() : NULL;
     if (w && begin_tables(w) == 0) {
         sd_alloc_recorder.writer = w;
+        sd_alloc_recorder.tick = sd_session_ticks();
         threads.is_inherited = false;
     } else if (threads.is_inherited) {
         sd_alloc_recorder.is_on = false;
@@ -302,7 +303,7 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     r->layers = layers;
     r->sample_bytes = sample_bytes;
     r->max_file = max_file;
-    r->tick = sd_thread_log_tick(w);
+    r->tick = sd_session_ticks();
     atomic_store(&r->order, 1);
     rc = begin_tables(w);
     r->is_on = rc == 0;

@@ -41,6 +41,7 @@ struct sd_alloc_thread {
     bool is_inside; /* a hook runs in this thread: what it calls is not counted */
     /* The record that is being filled; at == end: there is none. */
     uint8_t *at, *end;
+    uint8_t *last; /* the end may be moved up to here */
     uint64_t address; /* the last one put there */
     uint32_t stack;   /* likewise */
     uint32_t n;       /* allocations and frees in it */
@@ -53,6 +54,9 @@ struct sd_alloc_thread {
     uint64_t rss_ns;   /* when memory was read */
     uint64_t retry_ns; /* no room: not before this is more asked for */
     uint32_t n_lost;   /* events since then, not yet told of */
+    uint32_t chunk;    /* of the log, when the size of the file was looked at */
+    size_t name_n;     /* bytes of the thread's name in Python; 0: not known */
+    char name[64];
     /* The last walk, from the outermost frame on. */
     struct sd_alloc_step *steps; /* mapped */
     uint32_t depth, cap;

@@ -2,19 +2,24 @@
 #include "collect/alloc/thread_log.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "capture/alloc_events.h"
 #include "capture/log.h"
 #include "capture/writer.h"
+#include "collect/alloc/pymem.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/stacks.h"
+#include "collect/alloc/thread_names.h"
 #include "collect/peak.h"
 #include "collect/session.h"
 #include "process/usage.h"
 
 enum {
+    FIRST_BYTES = 256, /* of events: then a thread without a name is looked for */
     RECORD_BYTES = 4 * 1024, /* of events: a log is made ready in steps of 8 and 32 */
     RETRY_NS = 100 * 1000 * 1000,   /* after there was no room */
     RSS_NS = 10 * 1000 * 1000,      /* memory is read this often where nothing ticks */
@@ -26,15 +31,6 @@ _Static_assert(sizeof(struct sd_rec_alloc) + RECORD_BYTES <= SD_RECORD_MAX,
 _Static_assert(sizeof(struct sd_rec_alloc) + RECORD_BYTES + SD_ROOM_THREAD + 8 <=
                    SD_SMALL_HALF,
                "a slot of the small kind has room for a record");
-
-static _Atomic uint32_t no_ticks; /* of a capture without an owner that advances them */
-
-_Atomic uint32_t *sd_thread_log_tick(struct sd_writer *w)
-{
-    _Atomic uint32_t *word = w ? sd_writer_want_ticks(w) : NULL;
-
-    return word ? word : &no_ticks;
-}
 
 /* --- Records
  * -------------------------------------------------------------------------- */
@@ -53,7 +49,7 @@ static void end_record(struct sd_alloc_thread *t)
         r->n = t->n;
         sd_log_end_run(t->log, r, sizeof *r, bytes, t->n, t->time_ns);
     }
-    t->at = t->end = NULL;
+    t->at = t->end = t->last = NULL;
 }
 
 void sd_thread_log_give(struct sd_alloc_thread *t)
@@ -85,9 +81,35 @@ static bool take_log(struct sd_alloc_thread *t)
 static uint32_t track_of(struct sd_alloc_thread *t)
 {
     const struct sd_thread *self = sd_thread_self();
-    uint32_t id = sd_log_known(t->log, self->key);
+    uint32_t id;
 
+    if (t->name_n)
+        return sd_session_define_named_thread(t->log, self, t->name, t->name_n);
+    id = sd_log_known(t->log, self->key);
     return id ? id : sd_session_define_thread(t->log, self);
+}
+
+/* The file has the size that was allowed: whatever comes now is not recorded. */
+static bool is_too_large(struct sd_alloc_thread *t)
+{
+    struct sd_alloc_recorder *r = &sd_alloc_recorder;
+    struct sd_log *l;
+    char text[200];
+
+    if (!r->max_file || sd_log_chunk(t->log) == t->chunk)
+        return false;
+    t->chunk = sd_log_chunk(t->log);
+    if (sd_writer_file_bytes(r->writer) < r->max_file)
+        return false;
+    r->is_on = false;
+    l = sd_session_log();
+    snprintf(text, sizeof text,
+             "the recording of allocations in process %d stopped here: the capture has "
+             "the size that --max-file allows",
+             (int)getpid());
+    if (l)
+        sd_log_note(l, SD_NOTE_LOSS, text);
+    return true;
 }
 
 /* The run is read before the record is begun: whatever is done later by another thread
@@ -97,7 +119,7 @@ static bool begin_record(struct sd_alloc_thread *t, uint64_t now_ns)
     struct sd_rec_alloc *r;
     uint32_t track;
 
-    if (!take_log(t) || !sd_log_has_spare(t->log, now_ns) ||
+    if (!take_log(t) || is_too_large(t) || !sd_log_has_spare(t->log, now_ns) ||
         !sd_log_room(t->log, sizeof *r + RECORD_BYTES + SD_ROOM_THREAD))
         return false;
     track = track_of(t);
@@ -110,7 +132,8 @@ static bool begin_record(struct sd_alloc_thread *t, uint64_t now_ns)
     sd_log_commit(t->log, 0, now_ns);
     t->record = r;
     t->at = r->events;
-    t->end = r->events + RECORD_BYTES;
+    t->last = r->events + RECORD_BYTES;
+    t->end = t->name_n ? t->last : r->events + FIRST_BYTES;
     t->address = 0;
     t->stack = 0;
     t->n = 0;
@@ -142,6 +165,25 @@ static void put_run(struct sd_alloc_thread *t)
     t->written = t->order;
 }
 
+/* Once; it is looked at whenever the time is. */
+static void tell_if_gone(void)
+{
+    static bool is_told;
+    struct sd_log *l;
+    char text[200];
+
+    if (is_told || !sd_alloc_pymem_is_gone())
+        return;
+    is_told = true;
+    l = sd_session_log();
+    snprintf(text, sizeof text,
+             "other code removed Sonde's hooks from Python's allocators in process %d "
+             "(tracemalloc.stop() does): what they allocate from here on is missing",
+             (int)getpid());
+    if (l)
+        sd_log_note(l, SD_NOTE_LOSS, text);
+}
+
 static void put_time(struct sd_alloc_thread *t, uint64_t now_ns)
 {
     struct sd_usage usage;
@@ -151,6 +193,7 @@ static void put_time(struct sd_alloc_thread *t, uint64_t now_ns)
     if (sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &usage) < 0)
         return;
     pages = usage.rss_bytes > 0 ? (uint64_t)usage.rss_bytes / 4096 : 0;
+    tell_if_gone();
     put_mark(t, SD_ALLOC_TIME, now_ns > t->time_ns ? now_ns - t->time_ns : 0, &pages);
     t->time_ns = now_ns > t->time_ns ? now_ns : t->time_ns;
 }
@@ -178,13 +221,27 @@ static bool renew_run(struct sd_alloc_thread *t)
     return true;
 }
 
+/* A thread gets its name in Python some allocations after its start: until it has one
+ * the end of the record comes early, and the name is asked for there.  False: the record
+ * ends, be it because it is full, or to begin anew under the name. */
+static bool lengthen(struct sd_alloc_thread *t)
+{
+    ptrdiff_t used = t->end - t->record->events;
+
+    if (t->end >= t->last)
+        return false;
+    t->end = t->last - t->end > used ? t->end + used : t->last;
+    t->name_n = sd_alloc_thread_name(t->name, sizeof t->name);
+    return t->name_n == 0;
+}
+
 static bool make_way(struct sd_alloc_thread *t)
 {
     uint32_t tick = atomic_load_explicit(sd_alloc_recorder.tick, memory_order_relaxed);
     bool is_new_run = renew_run(t), is_time = tick != t->tick;
     uint64_t now_ns = 0;
 
-    if (t->record && t->end - t->at < SD_ALLOC_EVENT_MAX + MARKS)
+    if (t->record && t->end - t->at < SD_ALLOC_EVENT_MAX + MARKS && !lengthen(t))
         end_record(t);
     if (is_time || !t->record)
         now_ns = sd_clock_ns();

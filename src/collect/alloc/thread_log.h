@@ -3,19 +3,14 @@
 #define SD_ALLOC_THREAD_LOG_H
 /* thread_log: the record that a thread fills with its events (capture/alloc_events.h),
  * and everything that happens rarely there: a new record, a new run, the time. */
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sd_alloc_thread;
-struct sd_writer;
 
 /* Makes room for an event, behind the newest run and the time that it is; false: there
  * is none, and the event is counted as lost.  Keeps errno. */
 bool sd_thread_log_make_way(struct sd_alloc_thread *t);
 /* Ends the record, tells what was lost and gives the log back. */
 void sd_thread_log_give(struct sd_alloc_thread *t);
-/* The word that changes when it is time to look at the clock: whoever owns the capture
- * advances it, or nobody does. */
-_Atomic uint32_t *sd_thread_log_tick(struct sd_writer *w);
 #endif

@@ -368,6 +368,7 @@ void sd_section_begin(struct sd_section *s, const struct sd_section_name *name,
         e->time = s->start.wall_ns;
         sd_log_commit(l, 1, e->time);
     }
+    sd_session_tick();
 }
 
 void sd_section_end(struct sd_section *s, bool raised)
@@ -377,6 +378,7 @@ void sd_section_end(struct sd_section *s, bool raised)
     struct sd_log *l;
 
     s->end.wall_ns = now;
+    sd_session_tick();
     set_unread(&s->end);
     if (s->measure & CPU)
         read_cpu_at_end(s, is_ours);
