@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "capture/log.h"
 #include "capture/writer.h"
+#include "collect/alloc/natives.h"
 #include "collect/alloc/options.h"
 #include "collect/alloc/pymem.h"
 #include "collect/alloc/recorder.h"
@@ -34,6 +35,8 @@ static void end_recording(void)
     if (!recording.runs)
         return;
     recording.runs = false;
+    if (recording.layers & SD_LAYER_MALLOC)
+        sd_alloc_natives_stop();
     sd_alloc_recorder_end();
     sd_alloc_pymem_stop();
 }
@@ -108,7 +111,11 @@ static int start(const struct sd_option_value *v)
         return rc;
     recording.runs = true;
     sd_alloc_pymem_start(recording.layers & SD_LAYER_PY);
-    return 0;
+    if (recording.layers & SD_LAYER_MALLOC)
+        rc = sd_alloc_natives_start();
+    if (rc < 0)
+        end_recording();
+    return rc;
 }
 
 /* The interpreter may be gone. */
