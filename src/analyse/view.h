@@ -31,12 +31,23 @@ enum sd_heat {
     SD_HEAT_HOT
 };
 
+/* A stack in a cell: its text is for eyes, its frames are for programs. */
+struct sd_cell_frame {
+    const char *function, *file, *short_file; /* or NULL */
+    uint32_t line;                            /* 0: not known */
+};
+struct sd_cell_frames {
+    struct sd_cell_frame *items; /* the outermost first */
+    size_t n;
+};
+
 struct sd_cell {
     enum sd_cell_kind kind; /* NONE is an empty cell */
     enum sd_heat heat;
     int64_t number; /* COUNT, NS, BYTES */
     double real;    /* PERCENT (0..100 and more), REAL */
     const char *text;
+    const struct sd_cell_frames *frames; /* of a TEXT that is a stack; or NULL */
 };
 
 struct sd_column {

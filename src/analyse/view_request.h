@@ -5,6 +5,7 @@
  *
  * One struct for all views: a view reads the fields that concern it.  All zero asks for
  * everything that is shown unasked, of all that was recorded. */
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/model/model_costs.h"
 #include "analyse/stacks/calltree.h"
 #include "base/matcher.h"
@@ -27,7 +28,8 @@ struct sd_view_request {
     const struct sd_slices *slices, *call_slices;
     /* What stacks count, under which metric, and what a row or box is. */
     struct sd_stacks_request stacks;
-    const char *metric; /* of readings over time; NULL: "rss" */
+    struct sd_alloc_request alloc; /* which allocations, and what a row is */
+    const char *metric;            /* of readings over time; NULL: "rss" */
 
     /* Rows: those that match, in which order, how many. */
     const struct sd_matcher *rows;  /* NULL: all */

@@ -6,6 +6,7 @@
 
 #include "analyse/analyse.h"
 #include "base/text.h"
+#include "outputs/alloc_json.h"
 #include "outputs/tables.h"
 
 void sd_tables_put_text(struct sd_out *out, const struct sd_view *v,
@@ -127,6 +128,7 @@ void sd_tables_put_json(struct sd_out *out, const struct sd_profile *p,
     sd_json_key_string(&j, "complaint", p->complaint);
     put_summary(&j, p);
     put_metrics(&j, p);
+    sd_alloc_json(&j, p);
     for (size_t i = 0; i < v->n_tables; i++)
         sd_report_table_json(&j, &v->tables[i]);
     for (size_t i = 0; i < v->n_drawings; i++)

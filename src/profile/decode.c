@@ -22,6 +22,7 @@ int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile
                               .grow = grow,
                               .p = p,
                               .zero_ns = sd_reader_health(r)->created_mono_ns };
+    sd_reader_leave_out(r, SD_CHUNK_ALLOC); /* alloc_load opens these */
     d->n_locals = SD_LOCAL_IDS;
     d->locals = sd_zalloc(SD_LOCAL_IDS * sizeof *d->locals);
     return d->locals ? 0 : sd_no_memory();
@@ -33,6 +34,7 @@ void sd_decoder_rewind(struct sd_decoder *d)
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
     sd_line_tables_release(&d->lines);
+    sd_alloc_tables_release(&d->allocs);
     sd_call_spans_release(&d->spans);
     sd_table_release(&d->tree_calls);
     d->has_chunk = d->is_draining = d->is_past = false;
@@ -48,6 +50,7 @@ void sd_decoder_release(struct sd_decoder *d)
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
     sd_line_tables_release(&d->lines);
+    sd_alloc_tables_release(&d->allocs);
     sd_call_spans_release(&d->spans);
     sd_table_release(&d->tree_calls);
     *d = (struct sd_decoder){ 0 };
@@ -488,6 +491,8 @@ static int begin_chunk(struct sd_decoder *d)
         !has_room_for_cells(d, &cells))
         return 0;
     rc = sd_call_tables_add(&d->calls, &cells);
+    if (rc == 0)
+        rc = sd_alloc_tables_add(&d->allocs, d->grow, &cells);
     return rc < 0 ? rc : sd_line_tables_add(&d->lines, &cells);
 }
 
@@ -528,6 +533,8 @@ static int end_stream(struct sd_decoder *d, uint64_t stream)
     rc = sd_call_tables_settle(&d->calls, d);
     if (rc == 0)
         rc = count_tree(d, stream);
+    if (rc == 0)
+        rc = sd_alloc_tables_settle(&d->allocs, d, stream);
     return rc < 0 ? rc : sd_line_tables_settle(&d->lines, d);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "capture/reader.h"
+#include "profile/alloc/alloc_tables.h"
 #include "profile/by_time/chunk_times.h"
 #include "profile/call_spans.h"
 #include "profile/call_tables.h"
@@ -44,13 +45,14 @@ struct sd_decoder {
     uint64_t *stream_ends; /* owned; last time of each stream read so far */
     size_t n_streams, cap_streams;
     struct sd_opens opens;
-    size_t left_at;              /* in opens, while draining */
-    bool wants_calls;            /* hands out traced calls too; with `grow` only */
-    struct sd_call_tables calls; /* the table at hand ... */
-    struct sd_line_tables lines; /* ... when it is one of lines */
-    uint64_t defs_bytes;         /* of its definitions so far */
-    struct sd_call_spans spans;  /* the timeline at hand */
-    struct sd_table tree_calls;  /* stream of a tree to its calls */
+    size_t left_at;                /* in opens, while draining */
+    bool wants_calls;              /* hands out traced calls too; with `grow` only */
+    struct sd_call_tables calls;   /* the table at hand ... */
+    struct sd_line_tables lines;   /* ... when it is one of lines */
+    struct sd_alloc_tables allocs; /* ... one of allocations; with all before */
+    uint64_t defs_bytes;           /* of its definitions so far */
+    struct sd_call_spans spans;    /* the timeline at hand */
+    struct sd_table tree_calls;    /* stream of a tree to its calls */
     uint64_t first_clock_ns, last_clock_ns; /* moments that its clock records tell */
     struct sd_chunk_times *times; /* borrowed; filled while `grow` is, or NULL */
     size_t n_tracks_before, n_metrics_before; /* in the profile, at the chunk's start */

@@ -185,14 +185,12 @@ static int stack_passes(struct sd_screen *s, const struct sd_profile *p, sd_stac
     return answer == PASSES;
 }
 
-/* Calls are added up over the whole run: no moment of it can leave them out here
- * (call_window does, where a timeline was recorded). */
-static int calls_pass(struct sd_screen *s, const struct sd_profile *p,
-                      const struct sd_event *e)
+int sd_screen_passes_stack(struct sd_screen *s, const struct sd_profile *p,
+                           sd_track_id track, sd_stack_id stack)
 {
-    int rc = s->filter->track ? track_passes(s, p, e->track) : 1;
+    int rc = s->filter && s->filter->track ? track_passes(s, p, track) : 1;
 
-    return rc == 1 && s->filter->match ? stack_passes(s, p, e->stack) : rc;
+    return rc == 1 && s->filter && s->filter->match ? stack_passes(s, p, stack) : rc;
 }
 
 /* Lines are not told apart by time either. */
@@ -226,8 +224,10 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
 
     if (!f)
         return 1;
-    if (e->kind == SD_EVENT_CALLS)
-        return calls_pass(s, p, e);
+    if (e->kind == SD_EVENT_CALLS) /* added up over the whole run: no moment of it can
+                                      leave them out here (call_window does, where a
+                                      timeline was recorded) */
+        return sd_screen_passes_stack(s, p, e->track, e->stack);
     if (e->kind == SD_EVENT_PAIRS || e->kind == SD_EVENT_WHOLE_PAIRS)
         return pairs_pass(s, p, e);
     if (e->kind == SD_EVENT_LINES)

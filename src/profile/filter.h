@@ -44,6 +44,9 @@ struct sd_window sd_screen_window(const struct sd_screen *s);
 /* 1: it counts; 0: it does not; < 0: SD_ENOMEM, or what the matcher says. */
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
                      const struct sd_event *e);
+/* The same of what a stack on a track did all the time. */
+int sd_screen_passes_stack(struct sd_screen *s, const struct sd_profile *p,
+                           sd_track_id track, sd_stack_id stack);
 /* After the last event: SD_EUSAGE when section or track name nothing there is. */
 int sd_screen_check(const struct sd_screen *s, const struct sd_profile *p);
 void sd_screen_release(struct sd_screen *s);

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "profile/alloc/alloc_evidence.h"
 #include "profile/profile_define.h"
 #include "profile/profile.h"
 #include "profile/samples.h"
@@ -439,6 +440,58 @@ static int merge_pairs(struct sd_pair_totals *into, const struct sd_pair_totals 
     return rc;
 }
 
+static int merge_alloc_total(struct sd_profile *into,
+                             const struct sd_alloc_totals *from, size_t i,
+                             uint32_t n_before, const struct ids *ids)
+{
+    static const int64_t none[SD_ALLOC_MOMENTS];
+    struct sd_alloc_total one = from->items[i];
+
+    one.track = ids->tracks[one.track];
+    one.process += n_before;
+    if (one.stack != UINT32_MAX)
+        one.stack = ids->stacks[one.stack];
+    return sd_alloc_totals_add(&into->allocs, &one,
+                               from->moments ? from->moments + i * SD_ALLOC_MOMENTS
+                                             : none);
+}
+
+static void merge_alloc_facts(struct sd_alloc_totals *into,
+                              const struct sd_alloc_totals *from)
+{
+    if (!into->is_recorded) {
+        into->choice = from->choice;
+        into->mode = from->mode;
+    }
+    into->has_modes |= from->has_modes || into->mode != from->mode;
+    if (from->mode == SD_ALLOCS_AGGREGATE) /* what it does not know nobody does */
+        into->mode = from->mode;
+    into->is_recorded = true;
+    into->lost += from->lost;
+}
+
+/* Processes stand behind those that there are. */
+static int merge_allocs(struct sd_profile *into, const struct sd_alloc_totals *from,
+                        const struct ids *ids)
+{
+    uint32_t n_before = (uint32_t)into->allocs.n_processes;
+    int rc = 0;
+
+    if (!from->is_recorded)
+        return 0;
+    merge_alloc_facts(&into->allocs, from);
+    for (size_t i = 0; i < from->n_processes && rc == 0; i++) {
+        struct sd_alloc_process one = from->processes[i];
+
+        one.track = one.track == UINT32_MAX ? one.track : ids->tracks[one.track];
+        one.peak_ns += ids->later_ns;
+        rc = sd_alloc_totals_add_process(&into->allocs, &one);
+    }
+    for (size_t i = 0; i < from->n && rc == 0; i++)
+        rc = merge_alloc_total(into, from, i, n_before, ids);
+    return rc < 0 ? rc : sd_alloc_evidence_make(into);
+}
+
 static int merge_all(struct sd_profile *into, const struct sd_profile *from,
                      struct ids *ids)
 {
@@ -449,7 +502,7 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
     for (size_t i = 0; i < from->n_series && rc == 0; i++)
         rc = merge_series(into, &from->series[i], ids);
     for (enum sd_evidence e = 0; e < SD_EVIDENCES && rc == 0; e++)
-        if (sd_evidence_has_stacks(e))
+        if (sd_evidence_has_stacks(e) && e != SD_ALLOCATIONS)
             rc = merge_stack_totals(into, e, &from->evidence[e].stacks, ids);
     if (rc == 0)
         rc = merge_pairs(&into->pairs, &from->pairs, ids);
@@ -457,6 +510,8 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_pairs(&into->whole_pairs, &from->whole_pairs, ids);
     if (rc == 0)
         rc = merge_lines(into, from, ids);
+    if (rc == 0)
+        rc = merge_allocs(into, &from->allocs, ids);
     if (rc == 0)
         rc = merge_facts(into, from, ids);
     if (rc == 0)

@@ -73,6 +73,7 @@ void sd_profile_free(struct sd_profile *p)
         release_held(&p->evidence[e], sd_evidence[e].shape);
     sd_pair_totals_release(&p->pairs);
     sd_pair_totals_release(&p->whole_pairs);
+    sd_alloc_totals_release(&p->allocs);
     sd_free(p->notes);
     sd_free(p->metas);
     free_index(p->index);

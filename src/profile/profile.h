@@ -18,6 +18,7 @@
 #include "base/matcher.h"
 #include "capture/capture.h" /* SD_STATUS_UNKNOWN */
 #include "capture/reader.h"
+#include "profile/alloc/alloc_totals.h"
 #include "profile/evidence.h"
 #include "profile/intervals.h"
 #include "profile/lines/line_totals.h"
@@ -180,6 +181,7 @@ struct sd_filter {
                             any track */
     const struct sd_matcher *match; /* spans whose path matches, samples with a function
                                        or file that does; points all; NULL: all */
+    struct sd_alloc_choice alloc;   /* what is worked out of allocations */
 };
 
 /* The stretch of time that a filter left: from..to, or where its section was open, from
@@ -211,6 +213,7 @@ struct sd_profile {
     struct sd_pair_totals whole_pairs; /* the same of functions whatever their
                                           signatures are, but for calls, starts and own
                                           times, which are sums over these */
+    struct sd_alloc_totals allocs;     /* what SD_ALLOCATIONS is made of, and more */
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;

@@ -29,7 +29,9 @@ static size_t totals_bytes(const struct sd_stack_totals *t)
 static size_t evidence_bytes(const struct sd_profile *p)
 {
     const struct sd_line_totals *lines = &p->evidence[SD_LINES].lines;
-    size_t sum = lines->cap * (sizeof *lines->items + INTERNED_BYTES);
+    size_t sum = lines->cap * (sizeof *lines->items + INTERNED_BYTES) +
+                 p->allocs.cap * sizeof *p->allocs.items +
+                 p->allocs.cap_moments * sizeof *p->allocs.moments;
 
     for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
         if (sd_evidence_has_stacks(e))

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
+#include "profile/alloc/alloc_load.h"
 #include "profile/by_time/slice_gathering.h"
 #include "profile/decode.h"
 #include "profile/profile_define.h"
@@ -443,6 +444,8 @@ static int load(struct loader *l, struct sd_reader *r)
         rc = look_ahead(l);
     if (rc == 0)
         rc = add_events(l);
+    if (rc == 0)
+        rc = sd_alloc_load(l->p, &l->decoder, &l->screen);
     return rc < 0 ? rc : finish(l, r);
 }
 

@@ -410,6 +410,8 @@ int sd_report_request_read(struct sd_report_request *a, const struct sd_command 
         rc = read_pictures(a);
     if (rc == 0)
         rc = read_views(a);
+    if (rc == 0)
+        rc = sd_report_alloc_read(a);
     return rc < 0 ? rc : read_patterns(a);
 }
 

@@ -93,9 +93,31 @@ static const struct sd_option options[] = {
                             "functions grows with the size of their arguments; with -o "
                             "a picture of it",
                             0, NULL },
+    [SD_REPORT_ALLOC] = { "alloc", SD_FLAG, NULL,
+                          "allocations: how much memory each line holds at the peak; "
+                          "the options from here to --at need it",
+                          0, NULL },
+    [SD_REPORT_PEAK] = { "peak", SD_FLAG, NULL,
+                         "blocks that were live when most memory was (the default)", 0,
+                         NULL },
+    [SD_REPORT_LEAKS] = { "leaks", SD_FLAG, NULL, "blocks that were never freed", 0,
+                          NULL },
+    [SD_REPORT_TEMPORARY] = { "temporary", SD_OPTIONAL, NULL,
+                              "blocks that were freed with at most N (1) other "
+                              "allocations of their thread in between",
+                              0, "N" },
+    [SD_REPORT_TOTAL] = { "total", SD_FLAG, NULL, "all blocks", 0, NULL },
+    [SD_REPORT_GROWING] = { "growing", SD_FLAG, NULL,
+                            "rows whose live bytes keep rising over the run", 0, NULL },
+    [SD_REPORT_AT] = { "at", SD_DURATION, NULL, "blocks that were live at this time", 0,
+                       "TIME" },
     [SD_REPORT_BY] = { "by", SD_CHOICE, "function",
-                       "what a row or box is: a function, a line of one, or a module",
-                       0, "function|line|module" },
+                       "what a row or box is: a function, a line of one, or a module; "
+                       "with --alloc a line (the default), function, file, stack, "
+                       "thread, process, allocator, or size of blocks",
+                       0,
+                       "function|line|module|file|stack|thread|process|allocator|"
+                       "size" },
     [SD_REPORT_ALL] = SD_OPTION_ALL("show every row, and the functions of imports; "
                                     "without it an import is one row (CSV and JSON "
                                     "always have everything)"),
@@ -492,6 +514,8 @@ static int report_captures(const struct sd_report_request *a)
     if (rc == 0)
         rc = sd_report_check_window(a, p);
     if (rc == 0)
+        rc = sd_report_alloc_check(a, p);
+    if (rc == 0)
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
         rc = sd_profile_drop_signatures(p);
@@ -573,6 +597,7 @@ const struct sd_verb sd_verb_report = {
                 "sonde report train.sonde --graph -o graph.svg    # who calls whom\n"
                 "sonde report old.pstats --graph | dot -Tpng -o graph.png\n"
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
+                "sonde report train.sonde --alloc --leaks    # what is never freed\n"
                 "sonde report train.sonde --scaling -o growth.svg    # time by size\n"
                 "sonde report train.sonde --json | jq .functions\n"
                 "sonde report old.pstats -s cumulative -n 10 --callers=forward\n"

@@ -4,7 +4,8 @@
 /* verb_report: what the files of `sonde report` share.
  *
  * One file for each step: report_request.c understands what was typed, report_calls.c
- * says it in the words of pstats, report_put.c writes the answer, report_stats.c is
+ * says it in the words of pstats, report_alloc.c is for allocations, report_put.c
+ * writes the answer, report_stats.c is
  * for files with calls alone or lines alone, which have answers of their own,
  * report_graph.c for the call graph.  verb_report.c has the
  * options. */
@@ -36,6 +37,13 @@ enum sd_report_option {
     SD_REPORT_PER_THREAD,
     SD_REPORT_IMPORTS,
     SD_REPORT_SCALING,
+    SD_REPORT_ALLOC,
+    SD_REPORT_PEAK,
+    SD_REPORT_LEAKS,
+    SD_REPORT_TEMPORARY,
+    SD_REPORT_TOTAL,
+    SD_REPORT_GROWING,
+    SD_REPORT_AT,
     SD_REPORT_BY,
     SD_REPORT_ALL,
     SD_REPORT_MINE,
@@ -106,6 +114,17 @@ int sd_report_calls_put(const struct sd_report_request *a, const struct sd_profi
                         struct sd_out *out, int fd);
 int sd_report_calls_put_both(const struct sd_report_request *a,
                              const struct sd_profile *p, struct sd_out *out, int fd);
+
+/* --- report_alloc.c */
+
+/* What --alloc asks for, or that its options need it: SD_EUSAGE. */
+int sd_report_alloc_read(struct sd_report_request *a);
+/* Can the recording answer it? */
+int sd_report_alloc_check(const struct sd_report_request *a,
+                          const struct sd_profile *p);
+/* The summary and the table, as text. */
+int sd_report_put_alloc(const struct sd_report_request *a, const struct sd_profile *p,
+                        struct sd_out *out, int fd);
 
 /* --- report_put.c */
 

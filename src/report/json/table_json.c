@@ -4,11 +4,31 @@
  * inside. */
 #include "report/json/shape_json.h"
 
+static void put_frames(struct sd_json *j, const struct sd_cell_frames *f)
+{
+    sd_json_array(j);
+    for (size_t i = 0; i < f->n; i++) {
+        sd_json_object(j);
+        sd_json_key_string(j, "function", f->items[i].function);
+        sd_json_key_string(j, "file", f->items[i].file);
+        sd_json_key(j, "line");
+        if (f->items[i].line)
+            sd_json_int(j, f->items[i].line);
+        else
+            sd_json_null(j);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
 void sd_report_cell_json(struct sd_json *j, const struct sd_cell *c)
 {
     switch (c->kind) {
     case SD_CELL_TEXT:
-        sd_json_string(j, c->text);
+        if (c->frames)
+            put_frames(j, c->frames);
+        else
+            sd_json_string(j, c->text);
         return;
     case SD_CELL_COUNT:
     case SD_CELL_NS:

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_ALLOC_REQUEST_H
+#define SD_ANALYSE_ALLOC_REQUEST_H
+/* alloc_request: which allocations a table is of, and what a row of it is. */
+
+enum sd_alloc_which {
+    SD_WHICH_PEAK,      /* live at the peak of the process with the largest */
+    SD_WHICH_LEAKS,     /* live at the end */
+    SD_WHICH_TEMPORARY, /* freed soon */
+    SD_WHICH_TOTAL,     /* all */
+    SD_WHICH_LIVE,      /* live at a moment */
+    SD_WHICH_GROWING,   /* live at the end, of rows whose live bytes keep rising */
+};
+
+enum sd_alloc_by {
+    SD_ROWS_BY_LINE,
+    SD_ROWS_BY_FUNCTION,
+    SD_ROWS_BY_FILE,
+    SD_ROWS_BY_STACK,
+    SD_ROWS_BY_THREAD,
+    SD_ROWS_BY_PROCESS,
+    SD_ROWS_BY_ALLOCATOR,
+    SD_ROWS_BY_SIZE,
+};
+
+struct sd_alloc_request {
+    enum sd_alloc_which which;
+    enum sd_alloc_by by;
+};
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/alloc/alloc_words.h"
+
+#include "base/error.h"
+#include "base/sum.h"
+#include "base/text.h"
+#include "capture/alloc_cell.h"
+
+static int64_t bounded(uint64_t n) { return n < INT64_MAX ? (int64_t)n : INT64_MAX; }
+
+/* --- The summary */
+
+static void add_processes(const struct sd_alloc_totals *t, struct sd_alloc_summary *s)
+{
+    for (size_t i = 0; i < t->n_processes; i++) {
+        const struct sd_alloc_process *one = &t->processes[i];
+
+        s->frees = sd_sum_i64(s->frees, bounded(one->frees));
+        s->unknown_frees = sd_sum_i64(s->unknown_frees, bounded(one->unknown_frees));
+        s->overlaps = sd_sum_i64(s->overlaps, bounded(one->overlaps));
+    }
+}
+
+static void add_peak(const struct sd_alloc_totals *t, struct sd_alloc_summary *s)
+{
+    uint32_t largest = sd_alloc_totals_largest(t);
+    const struct sd_alloc_process *one;
+
+    s->peak_ns = -1;
+    if (largest == UINT32_MAX)
+        return;
+    one = &t->processes[largest];
+    s->peak_bytes = bounded(one->peak_bytes);
+    s->peak_ns = one->peak_bytes ? bounded(one->peak_ns) : -1;
+    s->has_rss = one->peak_rss > 0;
+    s->peak_rss_bytes = bounded(one->peak_rss);
+    s->untracked_bytes = s->peak_rss_bytes - bounded(one->rss_live_bytes);
+}
+
+void sd_alloc_summarize(const struct sd_profile *p, struct sd_alloc_summary *s)
+{
+    const struct sd_alloc_totals *t = &p->allocs;
+    static const char *const modes[] = { [SD_ALLOCS_FULL] = "full",
+                                         [SD_ALLOCS_AGGREGATE] = "aggregate",
+                                         [SD_ALLOCS_SAMPLE] = "sample" };
+
+    *s = (struct sd_alloc_summary){
+        .mode = t->has_modes ? NULL : modes[t->mode],
+        .layer = sd_profile_meta(p, SD_META_ALLOC_LAYER),
+        .allocations = sd_alloc_totals_sum(t, SD_ALLOCS_BLOCKS),
+        .bytes = sd_alloc_totals_sum(t, SD_ALLOCS_BYTES),
+        .leaked_allocations = sd_alloc_totals_sum(t, SD_ALLOCS_LEAKED_BLOCKS),
+        .leaked_bytes = sd_alloc_totals_sum(t, SD_ALLOCS_LEAKED_BYTES),
+        .temporary_allocations = sd_alloc_totals_know(t, SD_ALLOCS_TEMPORARIES)
+                                     ? sd_alloc_totals_sum(t, SD_ALLOCS_TEMPORARIES)
+                                     : -1,
+        .lost = bounded(t->lost),
+    };
+    add_processes(t, s);
+    add_peak(t, s);
+    if (t->mode == SD_ALLOCS_SAMPLE) /* most frees are of blocks that were not drawn */
+        s->unknown_frees = -1;
+}
+
+/* --- In words */
+
+static void put_peak(struct sd_buf *to, const struct sd_alloc_summary *s)
+{
+    char text[SD_TEXT_MAX];
+
+    sd_buf_printf(to, "peak %s", sd_text_bytes(text, s->peak_bytes));
+    if (s->peak_ns >= 0)
+        sd_buf_printf(to, " at %s", sd_text_duration(text, s->peak_ns));
+    sd_buf_text(to, "\n");
+}
+
+static void put_total(struct sd_buf *to, const struct sd_alloc_summary *s)
+{
+    char text[SD_TEXT_MAX];
+
+    sd_buf_printf(to, "%s allocations", sd_text_count(text, s->allocations));
+    sd_buf_printf(to, " of %s", sd_text_bytes(text, s->bytes));
+    sd_buf_printf(to, "; %s", sd_text_count(text, s->leaked_allocations));
+    sd_buf_printf(to, " of %s never freed", sd_text_bytes(text, s->leaked_bytes));
+    if (s->temporary_allocations >= 0)
+        sd_buf_printf(to, ", %s temporary",
+                      sd_text_count(text, s->temporary_allocations));
+    sd_buf_text(to, "\n");
+}
+
+static void put_rss(struct sd_buf *to, const struct sd_alloc_summary *s)
+{
+    char text[SD_TEXT_MAX];
+
+    if (!s->has_rss)
+        return;
+    sd_buf_printf(to, "RSS at most %s", sd_text_bytes(text, s->peak_rss_bytes));
+    if (s->untracked_bytes >= 0)
+        sd_buf_printf(to, ", %s of it untracked",
+                      sd_text_bytes(text, s->untracked_bytes));
+    sd_buf_text(to, "\n");
+}
+
+static void put_doubts(struct sd_buf *to, const struct sd_profile *p,
+                       const struct sd_alloc_summary *s)
+{
+    char text[SD_TEXT_MAX];
+
+    if (p->allocs.mode == SD_ALLOCS_SAMPLE)
+        sd_buf_text(to, "Amounts are estimated from samples\n");
+    if (s->lost > 0)
+        sd_buf_printf(to, "%s events were lost: what is live is uncertain\n",
+                      sd_text_count(text, s->lost));
+    if (s->overlaps > 0)
+        sd_buf_printf(to, "%s blocks began over live ones: frees are missing\n",
+                      sd_text_count(text, s->overlaps));
+}
+
+void sd_alloc_words(struct sd_buf *to, const struct sd_profile *p)
+{
+    struct sd_alloc_summary s;
+
+    sd_alloc_summarize(p, &s);
+    put_peak(to, &s);
+    put_total(to, &s);
+    put_rss(to, &s);
+    put_doubts(to, p, &s);
+}
+
+/* --- What cannot be answered */
+
+static const char *needs_of(const struct sd_alloc_request *r,
+                            const struct sd_filter *filter)
+{
+    if (r->which == SD_WHICH_TEMPORARY)
+        return "--temporary";
+    if (r->which == SD_WHICH_GROWING)
+        return "--growing";
+    if (r->which == SD_WHICH_LIVE)
+        return "--at";
+    if (r->by == SD_ROWS_BY_SIZE)
+        return "--by size";
+    if (r->by == SD_ROWS_BY_THREAD)
+        return "--by thread";
+    return filter->section   ? "--section"
+           : filter->from_ns ? "--from"
+           : filter->to_ns   ? "--to"
+                             : NULL;
+}
+
+int sd_alloc_check(const struct sd_profile *p, const char *name,
+                   const struct sd_alloc_request *r, const struct sd_filter *filter)
+{
+    const char *need = needs_of(r, filter);
+
+    if (!p->allocs.is_recorded)
+        return sd_fail(SD_EABSENT,
+                       "%s holds no allocations; record them with: sonde alloc", name);
+    if (p->allocs.mode == SD_ALLOCS_AGGREGATE && need)
+        return sd_fail(SD_EUSAGE,
+                       "%s needs every allocation, and %s has sums alone; record with: "
+                       "sonde alloc --mode full",
+                       need, name);
+    if (p->allocs.mode == SD_ALLOCS_SAMPLE && r->which == SD_WHICH_TEMPORARY)
+        return sd_fail(SD_EUSAGE,
+                       "--temporary needs every allocation, and %s has samples; record "
+                       "with: sonde alloc --mode full",
+                       name);
+    return 0;
+}

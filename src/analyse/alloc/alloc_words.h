@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_ALLOC_WORDS_H
+#define SD_ANALYSE_ALLOC_WORDS_H
+/* alloc_words: what a recording of allocations amounts to, and what it cannot tell. */
+#include "analyse/alloc/alloc_request.h"
+#include "base/buf.h"
+#include "profile/profile.h"
+
+struct sd_alloc_summary {
+    const char *mode, *layer; /* NULL: not known, or several */
+    /* Of all processes; below 0: not known. */
+    int64_t allocations, bytes, frees, unknown_frees, overlaps, lost;
+    int64_t leaked_allocations, leaked_bytes, temporary_allocations;
+    /* Of the process with the largest peak: */
+    int64_t peak_bytes, peak_ns;
+    int64_t peak_rss_bytes, untracked_bytes; /* untracked may be below 0: see is_rss */
+    bool has_rss;
+};
+void sd_alloc_summarize(const struct sd_profile *p, struct sd_alloc_summary *s);
+/* Three lines: the peak; how much was allocated, and what became of it; RSS. */
+void sd_alloc_words(struct sd_buf *to, const struct sd_profile *p);
+/* SD_EABSENT or SD_EUSAGE with a sentence when the recording (of the file `name`)
+ * cannot answer this. */
+int sd_alloc_check(const struct sd_profile *p, const char *name,
+                   const struct sd_alloc_request *r, const struct sd_filter *filter);
+#endif
