@@ -164,16 +164,14 @@ static void hand_over(struct sd_log *l, size_t n)
     sd_bell_ring(l->pool->bell);
 }
 
-/* What a chunk holds is one type, so that one with events ends here. */
+/* What a chunk holds is one type, so that one with events ends here, as what it was. */
 void sd_log_set_type(struct sd_log *l, enum sd_chunk_type type)
 {
     if (l->chunk_type == type)
         return;
+    hand_over(l, 0);
     l->chunk_type = (uint16_t)type;
-    if (l->at == 0)
-        l->half->type = type;
-    else
-        hand_over(l, 0);
+    l->half->type = type;
 }
 
 static bool extend(struct sd_log *l, size_t n)

@@ -39,7 +39,7 @@ static inline void *domain_malloc(const PyMemAllocatorEx *was, size_t size,
     struct sd_alloc_thread *t = sd_alloc_enter();
 
     if (__builtin_expect(!t, 0))
-        return was->malloc(was->ctx, size);
+        return sd_alloc_began_inside(was->malloc(was->ctx, size));
     return began(t, was->malloc(was->ctx, size), size, by);
 }
 
@@ -49,7 +49,7 @@ static inline void *domain_calloc(const PyMemAllocatorEx *was, size_t n, size_t 
     struct sd_alloc_thread *t = sd_alloc_enter();
 
     if (__builtin_expect(!t, 0))
-        return was->calloc(was->ctx, n, each);
+        return sd_alloc_began_inside(was->calloc(was->ctx, n, each));
     return began(t, was->calloc(was->ctx, n, each), n * each, by);
 }
 
@@ -60,7 +60,7 @@ static inline void *domain_realloc(const PyMemAllocatorEx *was, void *old, size_
     void *p;
 
     if (__builtin_expect(!t, 0))
-        return was->realloc(was->ctx, old, size);
+        return sd_alloc_began_inside(was->realloc(was->ctx, old, size));
     if (old)
         sd_alloc_ends(t, old);
     p = was->realloc(was->ctx, old, size);
@@ -78,6 +78,7 @@ static inline void domain_free(const PyMemAllocatorEx *was, void *p)
         was->free(was->ctx, p);
         sd_alloc_leave(t);
     } else {
+        sd_alloc_ends_inside(p);
         was->free(was->ctx, p);
     }
 }

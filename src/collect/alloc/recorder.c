@@ -13,6 +13,7 @@
 #include "collect/alloc/poisson.h"
 #include "collect/alloc/stacks.h"
 #include "collect/alloc/thread_log.h"
+#include "collect/alloc/thread_names.h"
 #include "collect/alloc/walk.h"
 #include "collect/session.h"
 
@@ -156,6 +157,8 @@ void sd_alloc_created_by(uint32_t stack)
 /* --- Events
  * ---------------------------------------------------------------------------*/
 
+static void ask_name(struct sd_alloc_thread *t);
+
 /* Room for an event in the record, in the newest run and with the time known; false:
  * there is none, and the event is lost. */
 static inline bool has_way(struct sd_alloc_thread *t)
@@ -168,6 +171,11 @@ static inline bool has_way(struct sd_alloc_thread *t)
                 atomic_load_explicit(r->tick, memory_order_relaxed) == t->tick,
             1))
         return true;
+    if (!sd_thread_log_make_way(t))
+        return false;
+    if (__builtin_expect(!t->wants_name, 1))
+        return true;
+    ask_name(t);
     return sd_thread_log_make_way(t);
 }
 
@@ -218,6 +226,44 @@ static inline void put_ends(struct sd_alloc_thread *t, const void *p)
         return;
     to = put_address(t, t->at + 1, (uint64_t)(uintptr_t)p, &tag);
     finish(t, to, tag);
+}
+
+/* --- The thread's name
+ * ------------------------------------------------------------------ */
+
+void sd_alloc_asked_began(struct sd_alloc_thread *t, const void *p)
+{
+    if (t->n_own < sizeof t->own / sizeof t->own[0])
+        t->own[t->n_own++] = p;
+}
+
+void sd_alloc_asked_ends(struct sd_alloc_thread *t, const void *p)
+{
+    for (unsigned i = 0; i < t->n_own; i++)
+        if (t->own[i] == p) {
+            t->own[i] = t->own[--t->n_own];
+            return;
+        }
+    if (t->n_freed < sizeof t->freed / sizeof t->freed[0])
+        t->freed[t->n_freed++] = p;
+}
+
+/* The interpreter's caches may drop what is the program's meanwhile.  Under its name
+ * the thread begins a record anew. */
+static void ask_name(struct sd_alloc_thread *t)
+{
+    int saved = errno;
+
+    t->wants_name = false;
+    t->n_own = t->n_freed = 0;
+    t->is_asking = true;
+    t->name_n = sd_alloc_thread_name(t->name, sizeof t->name);
+    t->is_asking = false;
+    for (unsigned i = 0; i < t->n_freed; i++)
+        put_ends(t, t->freed[i]);
+    if (t->name_n)
+        t->last = t->end = t->at;
+    errno = saved;
 }
 
 /* The rare ones: an address in bytes, and a length where there is one. */

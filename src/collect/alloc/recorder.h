@@ -41,7 +41,7 @@ struct sd_alloc_thread {
     bool is_inside; /* a hook runs in this thread: what it calls is not counted */
     /* The record that is being filled; at == end: there is none. */
     uint8_t *at, *end;
-    uint8_t *last; /* the end may be moved up to here */
+    uint8_t *last;    /* the end may be moved up to here */
     uint64_t address; /* the last one put there */
     uint32_t stack;   /* likewise */
     uint32_t n;       /* allocations and frees in it */
@@ -55,7 +55,12 @@ struct sd_alloc_thread {
     uint64_t retry_ns; /* no room: not before this is more asked for */
     uint32_t n_lost;   /* events since then, not yet told of */
     uint32_t chunk;    /* of the log, when the size of the file was looked at */
-    size_t name_n;     /* bytes of the thread's name in Python; 0: not known */
+    bool wants_name;   /* it is time to ask for the thread's name */
+    bool is_asking;    /* Python is asked: what it allocates for that is not the
+                          program's, what it frees may be */
+    uint8_t n_own, n_freed;
+    const void *own[8], *freed[8];
+    size_t name_n; /* bytes of the thread's name in Python; 0: not known */
     char name[64];
     /* The last walk, from the outermost frame on. */
     struct sd_alloc_step *steps; /* mapped */
@@ -100,6 +105,25 @@ static inline struct sd_alloc_thread *sd_alloc_enter(void)
         return NULL;
     t->is_inside = true;
     return t;
+}
+
+/* Inside of a hook blocks come and go uncounted, but while Python is asked. */
+void sd_alloc_asked_began(struct sd_alloc_thread *t, const void *p);
+void sd_alloc_asked_ends(struct sd_alloc_thread *t, const void *p);
+static inline void *sd_alloc_began_inside(void *p)
+{
+    struct sd_alloc_thread *t = sd_alloc_self;
+
+    if (__builtin_expect(t && t->is_asking, 0))
+        sd_alloc_asked_began(t, p);
+    return p;
+}
+static inline void sd_alloc_ends_inside(const void *p)
+{
+    struct sd_alloc_thread *t = sd_alloc_self;
+
+    if (__builtin_expect(t && t->is_asking, 0))
+        sd_alloc_asked_ends(t, p);
 }
 
 static inline void sd_alloc_leave(struct sd_alloc_thread *t) { t->is_inside = false; }

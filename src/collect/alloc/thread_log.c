@@ -13,13 +13,12 @@
 #include "collect/alloc/pymem.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/stacks.h"
-#include "collect/alloc/thread_names.h"
 #include "collect/peak.h"
 #include "collect/session.h"
 #include "process/usage.h"
 
 enum {
-    FIRST_BYTES = 256, /* of events: then a thread without a name is looked for */
+    FIRST_BYTES = 256,       /* of events: then a thread without a name is looked for */
     RECORD_BYTES = 4 * 1024, /* of events: a log is made ready in steps of 8 and 32 */
     RETRY_NS = 100 * 1000 * 1000,   /* after there was no room */
     RSS_NS = 10 * 1000 * 1000,      /* memory is read this often where nothing ticks */
@@ -222,8 +221,8 @@ static bool renew_run(struct sd_alloc_thread *t)
 }
 
 /* A thread gets its name in Python some allocations after its start: until it has one
- * the end of the record comes early, and the name is asked for there.  False: the record
- * ends, be it because it is full, or to begin anew under the name. */
+ * the end of the record comes early, and the name is asked for there.  False: the
+ * record is full. */
 static bool lengthen(struct sd_alloc_thread *t)
 {
     ptrdiff_t used = t->end - t->record->events;
@@ -231,8 +230,8 @@ static bool lengthen(struct sd_alloc_thread *t)
     if (t->end >= t->last)
         return false;
     t->end = t->last - t->end > used ? t->end + used : t->last;
-    t->name_n = sd_alloc_thread_name(t->name, sizeof t->name);
-    return t->name_n == 0;
+    t->wants_name = true;
+    return true;
 }
 
 static bool make_way(struct sd_alloc_thread *t)

@@ -23,7 +23,7 @@ static PyObject *thread_object(void)
 
 static size_t name_of(PyObject *thread, char *to, size_t most)
 {
-    PyObject *key = PyUnicode_FromString("_name"), *name = NULL;
+    PyObject *key = PyUnicode_InternFromString("_name"), *name = NULL;
     size_t n;
 
     if (key && !_PyType_Lookup(Py_TYPE(thread), key))
