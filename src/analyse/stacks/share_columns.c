@@ -49,6 +49,17 @@ static int add_share(struct sd_stack_rows *rows, const char *name, const char *w
     return add_column(rows, meaning ? name : NULL, meaning, SD_CELL_PERCENT, false, 0);
 }
 
+/* Of allocations there are so many amounts that only those are shown which the shares
+ * are of: bytes, and how many blocks. */
+static bool is_hidden(const struct sd_stack_rows *rows, uint32_t k)
+{
+    const struct sd_calltree *t = &rows->traced.tree;
+
+    if (t->evidence == SD_ALLOCATIONS)
+        return k / 2 != t->metric / 2;
+    return strcmp(metric_of(rows, k)->name, "samples") == 0;
+}
+
 static int add_amounts(struct sd_stack_rows *rows, struct sd_arena *a)
 {
     static const char *const kinds[] = { "self_%s", "cum_%s" };
@@ -58,8 +69,7 @@ static int add_amounts(struct sd_stack_rows *rows, struct sd_arena *a)
         const struct sd_metric *m = metric_of(rows, k / 2);
 
         rc = add_column(rows, sd_arena_printf(a, kinds[k % 2], m->name), m->meaning,
-                        sd_cell_kind_of(m->unit), strcmp(m->name, "samples") == 0,
-                        rank_of(m));
+                        sd_cell_kind_of(m->unit), is_hidden(rows, k / 2), rank_of(m));
     }
     return rc;
 }

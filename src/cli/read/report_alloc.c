@@ -183,7 +183,7 @@ int sd_report_put_alloc(const struct sd_report_request *a, const struct sd_profi
         sd_report_put_heading(out, p, a);
         sd_alloc_words(&words, p);
         sd_out_printf(out, "%s\n", sd_made(out, &words));
-        sd_tables_text(out, &view, &style);
+        sd_tables_put_text(out, &view, &style);
     }
     sd_buf_release(&words);
     sd_view_release(&view);

@@ -22,8 +22,10 @@ struct job {
     struct sd_screen *screen;
     struct sd_alloc_streams streams;
     struct sd_alloc_setting how;
-    uint32_t heap, rss;     /* metrics */
-    uint32_t process;       /* of the table at hand; NONE: not known */
+    uint32_t heap, rss;                   /* metrics */
+    uint32_t process;                     /* of the table at hand; NONE: not known */
+    const struct sd_alloc_replay *replay; /* at hand */
+    bool has_series;
     size_t heap_at, rss_at; /* its series; SIZE_MAX: none */
 };
 
@@ -104,13 +106,24 @@ static int define_metric(struct sd_profile *p, const char *name, const char *mea
     return rc < 0 ? rc : sd_define_metric(p, &key, text, id);
 }
 
+/* A table need not say whose it is: its threads do. */
+static void find_process(struct job *j)
+{
+    const struct sd_alloc_replay *r = j->replay;
+
+    if (j->process == NONE && r->n_threads > 0)
+        j->process =
+            sd_profile_process_of(j->p, (sd_track_id){ r->threads[0].track }).at;
+}
+
 /* RSS that another collector read all the time is better than ours. */
 static int open_series(struct job *j)
 {
     struct sd_profile *p = j->p;
     int rc = 0;
 
-    j->heap_at = j->rss_at = SIZE_MAX;
+    j->has_series = true;
+    find_process(j);
     if (j->process == NONE)
         return 0;
     if (!sd_profile_series(p, (sd_track_id){ j->process }, "rss"))
@@ -134,7 +147,10 @@ static int add_reading(struct job *j, size_t at, uint64_t ns, uint64_t bytes)
 static int add_point(void *of, uint64_t ns, uint64_t live_bytes, uint64_t rss)
 {
     struct job *j = of;
-    int rc = add_reading(j, j->heap_at, ns, live_bytes);
+    int rc = j->has_series ? 0 : open_series(j);
+
+    if (rc == 0)
+        rc = add_reading(j, j->heap_at, ns, live_bytes);
 
     return rc < 0 ? rc : add_reading(j, j->rss_at, ns, rss);
 }
@@ -243,9 +259,9 @@ static int replay(struct job *j, const struct sd_alloc_stream *streams, size_t n
 
     j->how.table = sd_alloc_tables_find(&j->d->allocs, streams->table);
     j->process = j->how.table ? j->how.table->process : NONE;
-    rc = open_series(j);
-    if (rc < 0)
-        return rc;
+    j->replay = &r;
+    j->has_series = false;
+    j->heap_at = j->rss_at = SIZE_MAX;
     rc = sd_alloc_replay_init(&r, &j->how);
     if (rc == 0)
         rc = sd_alloc_merge(j->d, streams, n, is_chosen, j, &r);

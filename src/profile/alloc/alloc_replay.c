@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/alloc/alloc_replay.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -21,9 +20,24 @@ struct weight {
     double variance;
 };
 
+/* 1 - exp(-x), without the C library's: that of a small part of x, as a series, and
+ * then doubled as often.  Exact to the last digits, however small x is. */
+static double chance(double x)
+{
+    unsigned doubled = 0;
+    double p;
+
+    for (; x > 1.0 / 64; doubled++)
+        x /= 2;
+    p = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))));
+    while (doubled-- > 0)
+        p *= 2 - p;
+    return p;
+}
+
 static struct weight weigh_sample(double mean, uint64_t size)
 {
-    double bytes = (double)size, p = -expm1(-(size ? bytes : 1) / mean);
+    double bytes = (double)size, p = chance((size ? bytes : 1) / mean);
 
     return (struct weight){ { (uint64_t)(bytes / p + 0.5), (uint64_t)(1 / p + 0.5) },
                             bytes * bytes * (1 - p) / (p * p) };
