@@ -26,6 +26,7 @@ static int grow(struct sd_alloc_blocks *b)
                                       .n_slots =
                                           b->n_slots ? b->n_slots * 2 : FIRST_SLOTS };
 
+    larger.shift = 64 - (unsigned)__builtin_ctzll(larger.n_slots);
     larger.slots = sd_zalloc(larger.n_slots * sizeof *larger.slots);
     if (!larger.slots)
         return sd_no_memory();

@@ -70,7 +70,7 @@ static void span_moments(struct job *j)
         j->how.moments_to_ns = j->how.moments_from_ns;
 }
 
-static int add_point(void *of, uint64_t ns, uint64_t live_bytes, uint64_t rss);
+static int add_point(void *of, const struct sd_alloc_moment *now);
 
 static int prepare(struct job *j)
 {
@@ -144,15 +144,16 @@ static int add_reading(struct job *j, size_t at, uint64_t ns, uint64_t bytes)
                          (int64_t)(bytes & INT64_MAX));
 }
 
-static int add_point(void *of, uint64_t ns, uint64_t live_bytes, uint64_t rss)
+static int add_point(void *of, const struct sd_alloc_moment *now)
 {
     struct job *j = of;
     int rc = j->has_series ? 0 : open_series(j);
 
     if (rc == 0)
-        rc = add_reading(j, j->heap_at, ns, live_bytes);
-
-    return rc < 0 ? rc : add_reading(j, j->rss_at, ns, rss);
+        rc = add_reading(j, j->heap_at, now->ns, now->high_bytes);
+    if (rc == 0)
+        rc = add_reading(j, j->heap_at, now->ns, now->live_bytes);
+    return rc == 0 && now->rss ? add_reading(j, j->rss_at, now->ns, now->rss) : rc;
 }
 
 /* --- Totals */
@@ -240,10 +241,7 @@ static int keep(struct job *j, struct sd_alloc_replay *r)
 {
     int rc = sd_alloc_replay_end(r);
 
-    if (j->process == NONE && r->n_threads > 0)
-        j->process =
-            sd_profile_process_of(j->p, (sd_track_id){ r->threads[0].track }).at;
-
+    find_process(j);
     j->p->run_end_ns = r->now_ns > j->p->run_end_ns ? r->now_ns : j->p->run_end_ns;
     for (size_t i = 0; i < r->n_threads && r->has_window == false; i++)
         stretch(j->p, r->threads[i].track, r->now_ns);

@@ -61,6 +61,14 @@ struct sd_alloc_thread_state {
     bool was_temporary, was_inside;
 };
 
+/* What is known when a thread has told the time. */
+struct sd_alloc_moment {
+    uint64_t ns; /* from the capture's zero */
+    uint64_t live_bytes;
+    uint64_t high_bytes; /* the most that were live since it was told before */
+    uint64_t rss;        /* 0: not read */
+};
+
 /* What a replay is told before it begins. */
 struct sd_alloc_setting {
     const struct sd_alloc_table *table; /* NULL: all stacks are lost */
@@ -71,8 +79,8 @@ struct sd_alloc_setting {
     uint64_t moments_from_ns, moments_to_ns; /* what growth is looked at over */
     double sample_bytes;                     /* 0: every block is there */
     uint32_t lost_stack;
-    /* Called whenever a thread has told the time: live bytes, and rss or 0. */
-    int (*at_time)(void *of, uint64_t ns, uint64_t live_bytes, uint64_t rss);
+    /* Called whenever a thread has told the time, and at the end. */
+    int (*at_time)(void *of, const struct sd_alloc_moment *now);
     void *of;
 };
 
@@ -87,6 +95,7 @@ struct sd_alloc_replay {
     size_t n_threads, cap_threads;
     struct sd_table thread_of;     /* track to number */
     uint64_t live_bytes;           /* of the heap */
+    uint64_t high_bytes;           /* the most since the time was told */
     uint64_t now_ns;               /* from the capture's zero */
     bool is_inside;                /* the window is open ... */
     bool is_past;                  /* ... or will not open any more */
