@@ -99,6 +99,12 @@ static bool is_unbound(const struct sd_loaded *o, const struct slot *slot,
            (s->st_shndx == SHN_UNDEF || held != o->base + s->st_value);
 }
 
+/* By the first letters of a name: most of an object's many names are none of ours. */
+static uint64_t letters(const char *name)
+{
+    return UINT64_C(1) << ((name[0] + 7 * name[1] + 13 * name[2]) & 63);
+}
+
 static const struct sd_hook *hook_of(const struct sd_got_slots *s,
                                      const struct sd_loaded *o, const Elf64_Sym *symbol)
 {
@@ -144,15 +150,27 @@ static bool keep(struct sd_patched_object *p, const struct slot *slot)
     return true;
 }
 
-/* The slots of these functions that hold anything. */
+/* The linker has not filled it in, or not yet: an address as in the file. */
+static bool is_unrelocated(const struct sd_loaded *o, const struct slot *slot)
+{
+    return !slot->before ||
+           (o->base && sd_loaded_room(o, o->base + (uintptr_t)slot->before, PF_X));
+}
+
+/* The slots of these functions. */
 static void collect(const struct sd_got_slots *s, const struct sd_loaded *o,
                     const struct sd_relocations *r, struct sd_patched_object *to)
 {
     struct slot slot;
 
-    for (size_t i = 0; i < r->n; i++)
-        if (is_slot(s, o, &r->at[i], &slot) && slot.before && !keep(to, &slot))
+    for (size_t i = 0; i < r->n; i++) {
+        if (!is_slot(s, o, &r->at[i], &slot))
+            continue;
+        if (is_unrelocated(o, &slot))
+            to->is_settled = false;
+        else if (!keep(to, &slot))
             to->n_refused++;
+    }
 }
 
 static bool holds_original(const struct slot *slot)
@@ -170,19 +188,26 @@ static bool is_elsewhere(const struct sd_loaded *o, const struct slot *slot)
            (slot->type != POINTER || is_in_relro(o, slot->at));
 }
 
-/* The groups (a bit each) of which a slot that is not bound yet may be bound to another
- * function than the original. */
-static unsigned doubtful_groups(const struct sd_got_slots *s, const struct sd_loaded *o,
-                                const struct sd_patched_object *p)
+/* The groups (a bit each) of which this object has other functions.  Their blocks may
+ * not meet, so none of these slots is changed. */
+static unsigned groups_elsewhere(const struct sd_loaded *o,
+                                 const struct sd_patched_object *p)
 {
     unsigned groups = 0;
 
-    if (s->originals.is_foreign && atomic_load(&s->has_deep_binding))
-        groups |= 1U << SD_HOOK_HEAP;
     for (size_t i = 0; i < p->n; i++)
         if (is_elsewhere(o, &p->slots[i]))
             groups |= 1U << p->slots[i].hook->group;
     return groups;
+}
+
+/* Is it known which function this slot leads, or will lead, to? */
+static bool is_certain(const struct sd_got_slots *s, const struct slot *slot)
+{
+    return holds_original(slot) ||
+           (slot->is_unbound &&
+            !(s->originals.is_foreign && slot->hook->group == SD_HOOK_HEAP &&
+              atomic_load(&s->has_deep_binding)));
 }
 
 static const struct slot *slot_at(const struct sd_patched_object *p, void *const *at)
@@ -205,7 +230,7 @@ static void remember(struct slot *slot, const struct sd_patched_object *old)
 static void choose(const struct sd_got_slots *s, const struct sd_loaded *o,
                    struct sd_patched_object *p, const struct sd_patched_object *old)
 {
-    unsigned doubtful = doubtful_groups(s, o, p);
+    unsigned elsewhere = groups_elsewhere(o, p);
     size_t n = 0;
 
     for (size_t i = 0; i < p->n; i++) {
@@ -213,8 +238,7 @@ static void choose(const struct sd_got_slots *s, const struct sd_loaded *o,
 
         if (slot->before == slot->hook->replacement)
             remember(slot, old);
-        else if (!holds_original(slot) &&
-                 (!slot->is_unbound || doubtful >> slot->hook->group & 1)) {
+        else if (!is_certain(s, slot) || elsewhere >> slot->hook->group & 1) {
             p->n_left += slot->before != slot->hook->stand_in;
             continue;
         }
@@ -330,14 +354,12 @@ static void patch(const struct sd_got_slots *s, const struct sd_loaded *o,
     p->slots = NULL;
     p->n = p->cap = 0;
     p->n_left = p->n_refused = 0;
+    p->is_settled = is_complete(o);
     collect(s, o, &o->of_calls, p);
     collect(s, o, &o->of_data, p);
     choose(s, o, p, &old);
     change(o, p);
     sd_free(old.slots);
-    /* Without pages that become read-only it cannot be told whether another thread is
-     * still relocating the object.  One with no slot to change may have some later. */
-    p->is_settled = is_complete(o) && (has_relro(o) || p->n > 0);
     if (++p->n_looks >= LOOKS_MAX)
         p->is_settled = true;
 }
@@ -454,6 +476,9 @@ int sd_got_slots_start(struct sd_got_slots *s, const struct sd_originals *origin
                                   "forked while another thread opened a library");
     s->hooks = hooks;
     s->n_hooks = n;
+    s->letters = 0;
+    for (size_t i = 0; i < n; i++)
+        s->letters |= letters(hooks[i].name);
     s->originals = *originals;
     s->is_settled = false;
     walk(s);

@@ -23,6 +23,7 @@ struct sd_patched_object; /* an object whose slots have been looked at */
 struct sd_got_slots {            /* all zero is none */
     const struct sd_hook *hooks; /* borrowed */
     size_t n_hooks;
+    uint64_t letters; /* with which their names begin: a set */
     struct sd_originals originals;
     struct sd_patched_object *objects; /* owned; in the linker's order, mostly */
     size_t n_objects, cap_objects;

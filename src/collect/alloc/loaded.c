@@ -95,7 +95,6 @@ static bool find_tables(struct sd_loaded *o, const struct entries *e)
         o->gnu_hash = table(o, e->gnu_hash, sizeof(uint32_t), &o->gnu_hash_n);
     if (e->value[DT_HASH])
         o->sysv_hash = table(o, e->value[DT_HASH], sizeof(uint32_t), &o->sysv_hash_n);
-    o->has_rpath = e->value[DT_RPATH] && !e->value[DT_RUNPATH];
     find_relocations(o, e);
     return o->symbols && o->strings;
 }
@@ -158,16 +157,16 @@ const Elf64_Sym *sd_loaded_symbol(const struct sd_loaded *o, size_t index)
     return index < o->n_symbols ? &o->symbols[index] : NULL;
 }
 
+/* Most differ in the first letters, and most names in an object are asked for. */
 bool sd_loaded_is_named(const struct sd_loaded *o, const Elf64_Sym *s, const char *name)
 {
-    size_t n;
-
-    /* Most differ here. */
-    if (s->st_name >= o->strings_bytes || o->strings[s->st_name] != *name)
-        return false;
-    n = strlen(name) + 1;
-    return o->strings_bytes - s->st_name >= n &&
-           memcmp(o->strings + s->st_name, name, n) == 0;
+    for (size_t at = s->st_name; at < o->strings_bytes; at++, name++) {
+        if (o->strings[at] != *name)
+            return false;
+        if (*name == '\0')
+            return true;
+    }
+    return false;
 }
 
 static bool is_hidden(const struct sd_loaded *o, size_t index)

@@ -27,7 +27,6 @@ struct sd_loaded {
     const Elf64_Dyn *dynamic;
     uintptr_t relro_start, relro_end; /* whole pages, read-only after relocation; equal:
                                          none */
-    bool has_rpath; /* where the libraries of whatever it opens are looked for, too */
     struct sd_relocations of_calls, of_data;
     const Elf64_Sym *symbols;
     size_t n_symbols; /* at most */

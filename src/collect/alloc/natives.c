@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "collect/alloc/callers.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/thread_starts.h"
 
@@ -332,6 +331,13 @@ static void *hook_mremap(void *p, size_t old_n, size_t n, int flags, ...)
 
 /* --- Libraries and threads -------------------------------------------------------- */
 
+/* A name without a slash is searched for where the caller's DT_RUNPATH says, and
+ * $ORIGIN is the caller's folder. */
+static bool depends_on_caller(const char *path)
+{
+    return !path || !strchr(path, '/') || strchr(path, '$');
+}
+
 /* A jump where it matters who calls: compilers make one of a call at the very end. */
 static void *hook_dlopen(const char *path, int flags)
 {
@@ -339,7 +345,7 @@ static void *hook_dlopen(const char *path, int flags)
 
     if (flags & RTLD_DEEPBIND)
         sd_got_slots_expect_deep_binding(&slots);
-    if (sd_callers_matter(path, __builtin_return_address(0)))
+    if (depends_on_caller(path))
         return ORIGINAL(dlopen)(path, flags);
     handle = ORIGINAL(dlopen)(path, flags);
     sd_got_slots_update(&slots);
