@@ -186,7 +186,7 @@ static uint32_t define_file(PyObject *str)
 static uint32_t define_code(const PyCodeObject *code)
 {
     uint32_t name = define_str(code->co_name);
-    PyObject *qualname = sd_code_qualname((PyCodeObject *)(uintptr_t)code);
+    PyObject *qualname = sd_compat_code_qualname((PyCodeObject *)(uintptr_t)code);
     uint32_t label = qualname ? define_str(qualname) : 0;
     uint32_t file = define_file(code->co_filename);
 
