@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cli/record/attach.h"
 #include "collect/sample/pace.h"
-#include "collect/sample/slice.h"
+#include "collect/sample/time_slice.h"
 
 static void add(void *of, const struct sd_thread_sample *told)
 {
@@ -106,7 +106,7 @@ static void *work(void *of)
     struct sd_sampler *s = NULL;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-    sd_slice_shorten(r->period_ns);
+    sd_time_slice_shorten(r->period_ns);
     r->rc = r->open == SD_SAMPLER_NEEDS_PYTHON
                 ? sd_attach_open(&s, r->pid, &r->options)
                 : sd_sampler_open(&s, r->pid, &r->options, r->open);

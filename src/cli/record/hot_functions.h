@@ -2,7 +2,7 @@
 #ifndef SD_CLI_RECORD_HOT_FUNCTIONS_H
 #define SD_CLI_RECORD_HOT_FUNCTIONS_H
 /* hot_functions: names the functions with most own time, as --only takes them
- * (collect/lines/choice.h). */
+ * (collect/lines/line_choice.h). */
 #include "base/buf.h"
 #include "profile/profile.h"
 

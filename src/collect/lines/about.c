@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "collect/collector.h"
-#include "collect/lines/choice.h"
+#include "collect/lines/line_choice.h"
 #include "collect/lines/options.h"
 
 static const struct sd_metric_about metrics[] = {

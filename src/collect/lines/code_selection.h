@@ -16,7 +16,7 @@
 #include "cpython/compat.h"
 
 #include "base/table.h"
-#include "collect/lines/stack.h"
+#include "collect/lines/line_stack.h"
 
 struct sd_line_target {       /* a code object, and the sessions that chose it */
     struct sd_line_code core; /* the first: stacks know no more */

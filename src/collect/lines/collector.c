@@ -9,10 +9,10 @@
 
 #include "collect/inside.h"
 #include "collect/lines/line_calibration.h"
-#include "collect/lines/choice.h"
-#include "collect/lines/lines.h"
-#include "collect/lines/marks.h"
+#include "collect/lines/line_choice.h"
+#include "collect/lines/line_marks.h"
 #include "collect/lines/line_memory.h"
+#include "collect/lines/lines.h"
 #include "collect/lines/options.h"
 #include "collect/shared/source_name.h"
 #include "collect/with.h"

@@ -2,7 +2,7 @@
 #include "collect/lines/line_memory.h"
 
 #include "base/mem.h"
-#include "collect/lines/stack.h"
+#include "collect/lines/line_stack.h"
 #include "collect/peak.h"
 #include "process/usage.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "capture/cells.h"
 #include "collect/lines/line_calibration.h"
-#include "collect/lines/marks.h"
+#include "collect/lines/line_marks.h"
 #include "collect/lines/line_memory.h"
 #include "collect/session.h"
 #include "collect/shared/source_name.h"

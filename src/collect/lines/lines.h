@@ -6,7 +6,7 @@
  * A session is one LineProfiler, or the one that fills a capture.  It has chosen code
  * objects, and while it is on their lines are counted in all threads.  A code
  * object may be chosen by any number of them (code_selection.h), and each has a page of
- * its own for it, with the counters (page.h).
+ * its own for it, with the counters (line_page.h).
  *
  * Asking an interpreter to tell of lines takes long beside a call.  Who begins and ends
  * with each call of a function, as decorators do, rests in between: nothing is counted
@@ -22,8 +22,8 @@
 #include "cpython/compat.h"
 
 #include "collect/lines/code_selection.h"
-#include "collect/lines/page.h"
-#include "collect/lines/stack.h"
+#include "collect/lines/line_page.h"
+#include "collect/lines/line_stack.h"
 #include "collect/shared/bouts.h"
 
 struct sd_cells;

@@ -16,7 +16,7 @@
 #include "collect/sample/pace.h"
 #include "collect/sample/sampler.h"
 #include "collect/sample/scribe.h"
-#include "collect/sample/slice.h"
+#include "collect/sample/time_slice.h"
 #include "collect/shared/allowance.h"
 #include "collect/shared/pacer.h"
 
@@ -299,7 +299,7 @@ static void *run(void *state)
     struct collector *c = state;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-    sd_slice_shorten(c->options.period_ns);
+    sd_time_slice_shorten(c->options.period_ns);
     c->rc = open_all(c);
     sd_pacer_answer(&c->paced);
     if (c->rc == 0) {

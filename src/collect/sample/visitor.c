@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/sample/slice.h"
+#include "collect/sample/time_slice.h"
 
 /* For so long it is waited for without sleeping: a read usually takes a tenth.  Where
  * that was not enough, CPUs are short, and the next times nobody waits that way. */
@@ -48,7 +48,7 @@ static void *run(void *of)
 {
     struct sd_visitor *r = of;
 
-    sd_slice_shorten(0); /* its nice value is that of who started it */
+    sd_time_slice_shorten(0); /* its nice value is that of who started it */
     for (;;) {
         wait_while(&r->order, IDLE);
         if (atomic_load_explicit(&r->order, memory_order_acquire) == ENDS)

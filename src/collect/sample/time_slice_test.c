@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/sample/slice.h"
+#include "collect/sample/time_slice.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void *ask(void *of)
 
     if (a->nice_before)
         CHECK(setpriority(PRIO_PROCESS, (id_t)gettid(), a->nice_before) == 0);
-    sd_slice_shorten(a->period_ns);
+    sd_time_slice_shorten(a->period_ns);
     a->nice_after = getpriority(PRIO_PROCESS, (id_t)gettid());
     return NULL;
 }

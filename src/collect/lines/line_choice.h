@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_CHOICE_H
-#define SD_LINES_CHOICE_H
-/* choice: parses --only: which functions the user chose.
+#ifndef SD_LINES_LINE_CHOICE_H
+#define SD_LINES_LINE_CHOICE_H
+/* line_choice: parses --only: which functions the user chose.
  *
  * Names with commas between them (one that is part of a name has a backslash before
  * it), each one of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_MARKS_H
-#define SD_LINES_MARKS_H
-/* marks: records fingerprints of the source files of chosen code.
+#ifndef SD_LINES_LINE_MARKS_H
+#define SD_LINES_LINE_MARKS_H
+/* line_marks: records fingerprints of the source files of chosen code.
  *
  * Who reads a capture later shows lines with their text, and must know whether the file
  * is still the one that ran: so its mark (base/mark.h) goes into the capture when the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_STACK_H
-#define SD_LINES_STACK_H
-/* stack: the chosen functions that are open in one thread, and the line each is at.
+#ifndef SD_LINES_LINE_STACK_H
+#define SD_LINES_LINE_STACK_H
+/* line_stack: the chosen functions that are open in one thread, and the line each is
+ * at.
  *
  * Time is kept for each frame, so recursion, generators and threads need nothing
  * special: a line that calls its own function goes on while the inner one's lines

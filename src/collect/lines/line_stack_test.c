@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/lines/stack.h"
+#include "collect/lines/line_stack.h"
 
 #include <string.h>
 

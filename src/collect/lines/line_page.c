@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/lines/page.h"
+#include "collect/lines/line_page.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/lines/marks.h"
+#include "collect/lines/line_marks.h"
 
 #include <limits.h>
 #include <stdio.h>

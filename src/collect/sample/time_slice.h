@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_COLLECT_SAMPLE_SLICE_H
-#define SD_COLLECT_SAMPLE_SLICE_H
-/* slice: asks the kernel for short time slices, for a thread that works for
+#ifndef SD_COLLECT_SAMPLE_TIME_SLICE_H
+#define SD_COLLECT_SAMPLE_TIME_SLICE_H
+/* time_slice: asks the kernel for short time slices, for a thread that works for
  * microseconds and must not be late.
  *
  * From Linux 6.12 on a thread may say how long it wants to run at a time.  The shorter
@@ -16,5 +16,5 @@
 
 /* For the calling thread, where it is scheduled as usual: whoever was given another
  * policy or nice value keeps it.  It works once in each `period_ns`. */
-void sd_slice_shorten(uint64_t period_ns);
+void sd_time_slice_shorten(uint64_t period_ns);
 #endif

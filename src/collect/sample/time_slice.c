@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/sample/slice.h"
+#include "collect/sample/time_slice.h"
 
 #include <sched.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct attributes { /* struct sched_attr of the kernel, its first version */
 
 _Static_assert(sizeof(struct attributes) == 48, "SCHED_ATTR_SIZE_VER0");
 
-void sd_slice_shorten(uint64_t period_ns)
+void sd_time_slice_shorten(uint64_t period_ns)
 {
     struct attributes a = { .size = sizeof a };
 

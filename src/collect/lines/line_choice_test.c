@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/lines/choice.h"
+#include "collect/lines/line_choice.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_LINES_PAGE_H
-#define SD_LINES_PAGE_H
-/* page: one chosen code object in one session, and the counters of its lines in the
- * session's table.
+#ifndef SD_LINES_LINE_PAGE_H
+#define SD_LINES_LINE_PAGE_H
+/* line_page: one chosen code object in one session, and the counters of its lines in
+ * the session's table.
  *
  * The table is made when the first line is counted, and a line's cell when that line
  * first runs: what was chosen and never runs costs nothing.
