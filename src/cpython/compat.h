@@ -54,8 +54,8 @@
 #define SD_OFFSET_MEMBERS(call, weakrefs)
 #endif
 
-static inline void sd_type_offsets(PyTypeObject *type, Py_ssize_t call,
-                                   Py_ssize_t weakrefs)
+static inline void sd_compat_type_offsets(PyTypeObject *type, Py_ssize_t call,
+                                          Py_ssize_t weakrefs)
 {
 #if PY_VERSION_HEX >= 0x03090000
     (void)type, (void)call, (void)weakrefs;
@@ -92,7 +92,7 @@ static inline int PyModule_AddObjectRef(PyObject *module, const char *name, PyOb
 
 /* A free object of a type with garbage collection is one again.  Heap types count
  * their instances, and an object that waits on a free list still counts. */
-static inline void sd_revive(PyObject *o) { _Py_NewReference(o); }
+static inline void sd_compat_revive(PyObject *o) { _Py_NewReference(o); }
 
 /* The exception that is set, put aside while our own bookkeeping runs in a destructor
  * or behind a user's back. */
@@ -131,10 +131,13 @@ static inline void sd_pending_exception_drop(struct sd_pending_exception r)
 
 /* The context that runs, borrowed; NULL before anything has set a variable.  The public
  * calls only give copies of it; this field has been the same since 3.7. */
-static inline PyObject *sd_context_now(void) { return PyThreadState_Get()->context; }
+static inline PyObject *sd_compat_context_now(void)
+{
+    return PyThreadState_Get()->context;
+}
 
 /* Is this what a weak reference leads to?  A dead one leads to nothing. */
-static inline bool sd_weakref_is(PyObject *ref, PyObject *o)
+static inline bool sd_compat_weakref_is(PyObject *ref, PyObject *o)
 {
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject *found = NULL;
@@ -226,7 +229,7 @@ static inline bool sd_compat_interpreter_lives(const PyInterpreterState *interp)
 }
 
 /* Is Python ending?  Its modules go then, while finalizers still run. */
-static inline bool sd_python_ends(void)
+static inline bool sd_compat_python_ends(void)
 {
 #if PY_VERSION_HEX >= 0x030d0000
     return Py_IsFinalizing();
@@ -274,7 +277,7 @@ static inline PyObject *sd_sys_get(const char *name)
  * that is closed then is followed like any other call. */
 static inline PyObject *sd_compat_modules(void)
 {
-    PyObject *modules = sd_python_ends() ? NULL : sd_sys_get("modules");
+    PyObject *modules = sd_compat_python_ends() ? NULL : sd_sys_get("modules");
 
     return modules && PyDict_CheckExact(modules) ? modules : NULL;
 }

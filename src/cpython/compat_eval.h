@@ -182,7 +182,7 @@ static inline PyInterpreterState *sd_eval_interpreter(void)
 /* --- The profile function --------------------------------------------------------- */
 
 /* The frame of a profile function's frame object, and the one that called it. */
-static inline uintptr_t sd_profiled_frame(PyFrameObject *f)
+static inline uintptr_t sd_eval_profiled_frame(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (uintptr_t)f->f_frame;
@@ -191,7 +191,7 @@ static inline uintptr_t sd_profiled_frame(PyFrameObject *f)
 #endif
 }
 
-static inline uintptr_t sd_profiled_below(PyFrameObject *f)
+static inline uintptr_t sd_eval_profiled_below(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (uintptr_t)f->f_frame->previous;
@@ -200,7 +200,7 @@ static inline uintptr_t sd_profiled_below(PyFrameObject *f)
 #endif
 }
 
-static inline sd_eval_frame *sd_profiled_live(PyFrameObject *f)
+static inline sd_eval_frame *sd_eval_profiled_live(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return f->f_frame;
@@ -212,7 +212,7 @@ static inline sd_eval_frame *sd_profiled_live(PyFrameObject *f)
 /* Of a generator's frame, at the profile function's CALL: it begins.  3.11 has already
  * come to its RESUME, whose argument tells what it goes on from; a frame that is thrown
  * into has not, and stands where it was suspended, or made. */
-static inline bool sd_profiled_begins(PyFrameObject *f)
+static inline bool sd_eval_profiled_begins(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     _Py_CODEUNIT at = *f->f_frame->prev_instr;
@@ -226,7 +226,7 @@ static inline bool sd_profiled_begins(PyFrameObject *f)
 }
 
 /* Says to the eval loop whether anyone listens. */
-static inline void sd_tracing_changed(PyThreadState *ts)
+static inline void sd_eval_tracing_changed(PyThreadState *ts)
 {
     bool is_heard = ts->c_profilefunc || ts->c_tracefunc;
 
@@ -250,7 +250,7 @@ static inline void sd_eval_put_profile(PyThreadState *ts, Py_tracefunc function,
     ts->c_profilefunc = NULL;
     ts->c_profileobj = object;
     ts->c_profilefunc = function;
-    sd_tracing_changed(ts);
+    sd_eval_tracing_changed(ts);
     Py_XDECREF(old);
 }
 
@@ -268,7 +268,7 @@ static inline void sd_eval_put_trace(PyThreadState *ts, Py_tracefunc function)
 #endif
 #endif
     ts->c_tracefunc = function;
-    sd_tracing_changed(ts);
+    sd_eval_tracing_changed(ts);
 }
 
 /* The program's own trace and profile functions, put aside while code of ours runs in
@@ -278,7 +278,7 @@ struct sd_paused_tracing {
     PyObject *object; /* of the profile function; owned */
 };
 
-static inline struct sd_paused_tracing sd_tracing_pause(void)
+static inline struct sd_paused_tracing sd_eval_tracing_pause(void)
 {
     PyThreadState *ts = PyThreadState_Get();
     struct sd_paused_tracing paused = {
@@ -292,7 +292,7 @@ static inline struct sd_paused_tracing sd_tracing_pause(void)
     return paused;
 }
 
-static inline void sd_tracing_go_on(struct sd_paused_tracing paused)
+static inline void sd_eval_tracing_go_on(struct sd_paused_tracing paused)
 {
     PyThreadState *ts = PyThreadState_Get();
 
@@ -307,7 +307,7 @@ struct sd_paused_tracing {
     Py_tracefunc trace, profile;
 };
 
-static inline struct sd_paused_tracing sd_tracing_pause(void)
+static inline struct sd_paused_tracing sd_eval_tracing_pause(void)
 {
     PyThreadState *ts = PyThreadState_Get();
     struct sd_paused_tracing paused = { ts->c_tracefunc, ts->c_profilefunc };
@@ -317,7 +317,7 @@ static inline struct sd_paused_tracing sd_tracing_pause(void)
     return paused;
 }
 
-static inline void sd_tracing_go_on(struct sd_paused_tracing paused)
+static inline void sd_eval_tracing_go_on(struct sd_paused_tracing paused)
 {
     PyThreadState *ts = PyThreadState_Get();
 

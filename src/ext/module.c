@@ -592,8 +592,8 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
         if (!ext->views[i])
             return -1;
     }
-    sd_type_offsets(ext->profiler, offsetof(struct sd_py_profiler, call),
-                    offsetof(struct sd_py_profiler, weakrefs));
+    sd_compat_type_offsets(ext->profiler, offsetof(struct sd_py_profiler, call),
+                           offsetof(struct sd_py_profiler, weakrefs));
     ext->quiet_one = ext->quiet->tp_alloc(ext->quiet, 0);
     return ext->quiet_one ? 0 : -1;
 }

@@ -14,7 +14,7 @@ struct product {
 
 #define VIEW(name)
 #define FREE(name)
-#define PRODUCT(name, rule) { name, sd_rule_##rule },
+#define PRODUCT(name, rule) { name, sd_op_rule_##rule },
 static const struct product products[] = {
 #include "analyse/model/ops.def"
 };

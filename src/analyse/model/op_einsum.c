@@ -43,7 +43,7 @@ static int64_t steps(const struct sd_einsum *e)
     return all;
 }
 
-int64_t sd_rule_einsum(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_einsum(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_attr *a = sd_attr_find(m, op->attrs, op->n_attrs, "equation");
     struct sd_dims operands[SD_EINSUM_TERMS_MAX];
@@ -55,6 +55,6 @@ int64_t sd_rule_einsum(const struct sd_model *m, const struct sd_model_op *op)
     for (size_t i = 0; i < op->n_in; i++)
         operands[i] = op->in[i].dims;
     text = sd_model_text(m, a->text);
-    return sd_einsum_read(text, strlen(text), operands, op->n_in, &e) ? steps(&e)
-                                                                      : UNFIT;
+    return sd_shapes_einsum_read(text, strlen(text), operands, op->n_in, &e) ? steps(&e)
+                                                                             : UNFIT;
 }

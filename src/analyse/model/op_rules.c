@@ -57,19 +57,19 @@ static int64_t matmul(const struct sd_operand *a, const struct sd_operand *b,
     return PRODUCT(sd_product(dims, n), inner);
 }
 
-int64_t sd_rule_matmul_01(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_matmul_01(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return matmul(tensor_in(op, 0), tensor_in(op, 1), 0);
 }
 
-int64_t sd_rule_matmul_12(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_matmul_12(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return matmul(tensor_in(op, 1), tensor_in(op, 2), 0);
 }
 
-int64_t sd_rule_matmul_03(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_matmul_03(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return matmul(tensor_in(op, 0), tensor_in(op, 3), 0);
@@ -77,7 +77,7 @@ int64_t sd_rule_matmul_03(const struct sd_model *m, const struct sd_model_op *op
 
 /* The last axes of both are summed over, each row of one with each of the other; with a
  * single number it is no product at all. */
-int64_t sd_rule_inner(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_inner(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, 1);
     int64_t k = axis(a, -1);
@@ -92,7 +92,7 @@ int64_t sd_rule_inner(const struct sd_model *m, const struct sd_model_op *op)
     return k > 0 ? PRODUCT(elements(a), elements(b) / k) : 0;
 }
 
-int64_t sd_rule_foreach_mm(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_foreach_mm(const struct sd_model *m, const struct sd_model_op *op)
 {
     size_t half = op->n_in / 2u;
     int64_t all = 0;
@@ -115,18 +115,18 @@ static int64_t gemm(const struct sd_model *m, const struct sd_model_op *op, size
     return a && b && a->dims.n == 2 && b->dims.n == 2 ? matmul(a, b, flags) : UNFIT;
 }
 
-int64_t sd_rule_gemm(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_gemm(const struct sd_model *m, const struct sd_model_op *op)
 {
     return gemm(m, op, 1);
 }
 
-int64_t sd_rule_gemm_q(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_gemm_q(const struct sd_model *m, const struct sd_model_op *op)
 {
     return gemm(m, op, 3);
 }
 
 /* transBatchA: the first axis stands behind the batches, before the last. */
-int64_t sd_rule_fused_matmul(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_fused_matmul(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *a = tensor_in(op, 0);
     bool turned = sd_model_op_number(m, op, "transA", 0, 0) != 0;
@@ -136,7 +136,7 @@ int64_t sd_rule_fused_matmul(const struct sd_model *m, const struct sd_model_op 
     return PRODUCT(elements(tensor_out(op)), axis(a, !turned ? -1 : is_first ? 0 : -2));
 }
 
-int64_t sd_rule_linear(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_linear(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *x = tensor_in(op, 0), *w = tensor_in(op, 1);
 
@@ -154,7 +154,8 @@ static int64_t wanted(const struct sd_model *m, const struct sd_model_op *op)
 }
 
 /* input, gradient, weight */
-int64_t sd_rule_linear_backward(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_linear_backward(const struct sd_model *m,
+                                   const struct sd_model_op *op)
 {
     return PRODUCT(elements(tensor_in(op, 0)), axis(tensor_in(op, 2), -2),
                    wanted(m, op));
@@ -172,7 +173,7 @@ static size_t n_parts(const struct sd_model_op *op)
     return n;
 }
 
-int64_t sd_rule_nested_linear(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_nested_linear(const struct sd_model *m, const struct sd_model_op *op)
 {
     size_t parts = n_parts(op);
     const struct sd_operand *w = tensor_in(op, parts);
@@ -190,8 +191,8 @@ int64_t sd_rule_nested_linear(const struct sd_model *m, const struct sd_model_op
 }
 
 /* input, gradient, weight */
-int64_t sd_rule_nested_linear_backward(const struct sd_model *m,
-                                       const struct sd_model_op *op)
+int64_t sd_op_rule_nested_linear_backward(const struct sd_model *m,
+                                          const struct sd_model_op *op)
 {
     size_t parts = n_parts(op);
     const struct sd_operand *w = tensor_in(op, parts);
@@ -214,7 +215,7 @@ static int64_t nested_matmul(const struct sd_model_op *op, size_t a, size_t b, s
     return all;
 }
 
-int64_t sd_rule_nested_matmul(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_nested_matmul(const struct sd_model *m, const struct sd_model_op *op)
 {
     size_t parts = n_parts(op);
 
@@ -224,8 +225,8 @@ int64_t sd_rule_nested_matmul(const struct sd_model *m, const struct sd_model_op
     return nested_matmul(op, 0, parts / 2, parts / 2);
 }
 
-int64_t sd_rule_nested_matmul_backward(const struct sd_model *m,
-                                       const struct sd_model_op *op)
+int64_t sd_op_rule_nested_matmul_backward(const struct sd_model *m,
+                                          const struct sd_model_op *op)
 {
     size_t parts = n_parts(op);
     int64_t n = (sd_model_op_number(m, op, "mask", 0, 1) != 0) +
@@ -238,13 +239,13 @@ int64_t sd_rule_nested_matmul_backward(const struct sd_model *m,
 
 /* --- Products with packed or grouped matrices */
 
-int64_t sd_rule_packed(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_packed(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return PRODUCT(elements(tensor_out(op)), axis(tensor_in(op, 0), -1));
 }
 
-int64_t sd_rule_packed_out(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_packed_out(const struct sd_model *m, const struct sd_model_op *op)
 {
     static const char *const words[] = { "out_features", "out_channel", "N" };
     int64_t width = UNFIT;
@@ -256,7 +257,7 @@ int64_t sd_rule_packed_out(const struct sd_model *m, const struct sd_model_op *o
 
 /* Whatever the groups are, together they have all rows (or columns) of the flat side.
  */
-int64_t sd_rule_grouped_mm(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_grouped_mm(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, 1);
 
@@ -270,7 +271,7 @@ int64_t sd_rule_grouped_mm(const struct sd_model *m, const struct sd_model_op *o
     return PRODUCT(axis(a, -2), axis(a, -1), axis(b, -1));
 }
 
-int64_t sd_rule_distance(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_distance(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, 1);
 
@@ -305,7 +306,7 @@ static int64_t spread_axis(const struct sd_operand *o, const struct sd_attr *exp
     return own < o->dims.n ? o->dims.d[own] : UNFIT;
 }
 
-int64_t sd_rule_trilinear(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_trilinear(const struct sd_model *m, const struct sd_model_op *op)
 {
     static const char *const names[] = { "expand1", "expand2", "expand3" };
     const struct sd_attr *expand[3];
@@ -367,29 +368,30 @@ static bool fits_channels(const struct sd_operand *x, const struct sd_operand *w
     return each <= 0 || x->dims.d[x->dims.n + 1 - weight->dims.n] % each == 0;
 }
 
-int64_t sd_rule_conv(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_conv(const struct sd_model *m, const struct sd_model_op *op)
 {
     if (sd_model_op_number(m, op, "transposed", 0, 0))
-        return sd_rule_conv_transposed(m, op);
+        return sd_op_rule_conv_transposed(m, op);
     if (!fits_channels(tensor_in(op, 0), tensor_in(op, 1)))
         return UNFIT;
     return conv(tensor_out(op), tensor_in(op, 1));
 }
 
-int64_t sd_rule_conv_transposed(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_conv_transposed(const struct sd_model *m,
+                                   const struct sd_model_op *op)
 {
     (void)m;
     return conv(tensor_in(op, 0), tensor_in(op, 1));
 }
 
-int64_t sd_rule_conv_q(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_conv_q(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return conv(tensor_out(op), tensor_in(op, 3));
 }
 
 /* (time, batch, channels) by (width, in, out) */
-int64_t sd_rule_conv_tbc(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_conv_tbc(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *out = tensor_out(op);
 
@@ -397,7 +399,7 @@ int64_t sd_rule_conv_tbc(const struct sd_model *m, const struct sd_model_op *op)
     return PRODUCT(axis(out, 0), axis(out, 1), elements(tensor_in(op, 1)));
 }
 
-int64_t sd_rule_conv_backward(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_conv_backward(const struct sd_model *m, const struct sd_model_op *op)
 {
     bool transposed = sd_model_op_number(m, op, "transposed", 0, 0) != 0;
     const struct sd_operand *at = tensor_in(op, transposed ? 1 : 0);
@@ -455,25 +457,26 @@ static int64_t attention_backward(struct attention a)
     return sum(PRODUCT(a.pairs, a.d, 3), PRODUCT(a.pairs, a.d_v, 2));
 }
 
-int64_t sd_rule_sdpa(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_sdpa(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return attention_forward(attention(op, 0));
 }
 
-int64_t sd_rule_sdpa_backward(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_sdpa_backward(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return attention_backward(attention(op, 1));
 }
 
-int64_t sd_rule_flash(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_flash(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return attention_forward(flash(op, 0));
 }
 
-int64_t sd_rule_flash_backward(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_flash_backward(const struct sd_model *m,
+                                  const struct sd_model_op *op)
 {
     (void)m;
     return attention_backward(flash(op, 1));
@@ -502,7 +505,7 @@ static int64_t self_attention(const struct sd_model_op *op, size_t parts)
     return all;
 }
 
-int64_t sd_rule_multi_head(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_multi_head(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
 
@@ -512,7 +515,7 @@ int64_t sd_rule_multi_head(const struct sd_model *m, const struct sd_model_op *o
     return heads(axis(q, 0), axis(q, 1), axis(k, 1), axis(q, 2));
 }
 
-int64_t sd_rule_encoder_layer(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_encoder_layer(const struct sd_model *m, const struct sd_model_op *op)
 {
     enum { FEED_FORWARD_1 = 9, FEED_FORWARD_2 = 11 };
     size_t parts = n_parts(op), shift = parts > 0 ? parts - 1 : 0;
@@ -537,7 +540,8 @@ static int64_t past_keys(const struct sd_model_op *op, size_t i)
 }
 
 /* With three axes the heads are in the last, and the attributes say how many. */
-int64_t sd_rule_onnx_attention(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_onnx_attention(const struct sd_model *m,
+                                  const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
     const struct sd_operand *v = tensor_in(op, 2);
@@ -574,22 +578,22 @@ static int64_t packed_attention(const struct sd_model *m, const struct sd_model_
                PRODUCT(axis(x, 0), axis(x, 1), keys, sum(n_q, n_v)));
 }
 
-int64_t sd_rule_microsoft_attention(const struct sd_model *m,
-                                    const struct sd_model_op *op)
+int64_t sd_op_rule_microsoft_attention(const struct sd_model *m,
+                                       const struct sd_model_op *op)
 {
     return packed_attention(m, op, 4);
 }
 
-int64_t sd_rule_quantized_attention(const struct sd_model *m,
-                                    const struct sd_model_op *op)
+int64_t sd_op_rule_quantized_attention(const struct sd_model *m,
+                                       const struct sd_model_op *op)
 {
     return packed_attention(m, op, 8);
 }
 
 /* q (b, s, n), k (b, t, n), v (b, t, n_v); or k and v (b, heads, t, d) of another
  * sequence; or both in k, (b, t, heads, 2, d); or all in q, (b, s, heads, 3, d). */
-int64_t sd_rule_microsoft_multi_head(const struct sd_model *m,
-                                     const struct sd_model_op *op)
+int64_t sd_op_rule_microsoft_multi_head(const struct sd_model *m,
+                                        const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
     const struct sd_operand *v = tensor_in(op, 2);
@@ -618,7 +622,7 @@ int64_t sd_rule_microsoft_multi_head(const struct sd_model *m,
 
 /* q (b, s, heads * d), k and v (b, s, fewer heads * d); or both behind q in its last
  * axis. */
-int64_t sd_rule_group_query(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_group_query(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
     int64_t heads = sd_model_op_number(m, op, "num_heads", 0, UNFIT);
@@ -645,7 +649,7 @@ static int64_t rows(const struct sd_operand *input)
     return width > 0 ? elements(input) / width : UNFIT;
 }
 
-int64_t sd_rule_rnn_layer(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_rnn_layer(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
     return PRODUCT(rows(tensor_in(op, 0)),
@@ -653,14 +657,14 @@ int64_t sd_rule_rnn_layer(const struct sd_model *m, const struct sd_model_op *op
 }
 
 /* The gradients of what went in, and of the weights. */
-int64_t sd_rule_rnn_layer_backward(const struct sd_model *m,
-                                   const struct sd_model_op *op)
+int64_t sd_op_rule_rnn_layer_backward(const struct sd_model *m,
+                                      const struct sd_model_op *op)
 {
-    return PRODUCT(2, sd_rule_rnn_layer(m, op));
+    return PRODUCT(2, sd_op_rule_rnn_layer(m, op));
 }
 
 /* States have three axes, biases one. */
-int64_t sd_rule_rnn_list(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_rnn_list(const struct sd_model *m, const struct sd_model_op *op)
 {
     int64_t weights = 0;
 
@@ -673,14 +677,14 @@ int64_t sd_rule_rnn_list(const struct sd_model *m, const struct sd_model_op *op)
     return PRODUCT(rows(tensor_in(op, 0)), weights);
 }
 
-int64_t sd_rule_rnn_list_backward(const struct sd_model *m,
-                                  const struct sd_model_op *op)
+int64_t sd_op_rule_rnn_list_backward(const struct sd_model *m,
+                                     const struct sd_model_op *op)
 {
-    return PRODUCT(2, sd_rule_rnn_list(m, op));
+    return PRODUCT(2, sd_op_rule_rnn_list(m, op));
 }
 
 /* An LSTM's states are a list, others' a tensor. */
-int64_t sd_rule_rnn_cell(const struct sd_model *m, const struct sd_model_op *op)
+int64_t sd_op_rule_rnn_cell(const struct sd_model *m, const struct sd_model_op *op)
 {
     size_t weights = 1;
 

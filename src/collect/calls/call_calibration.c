@@ -328,9 +328,9 @@ static void calibrate(struct sd_bouts *k, const struct sd_calls_request *request
 
     if (sd_calls_wanted() != 0 || !sd_bouts_are_due(k, sd_tsc()))
         return;
-    paused = sd_tracing_pause();
+    paused = sd_eval_tracing_pause();
     bouts(request, k);
-    sd_tracing_go_on(paused);
+    sd_eval_tracing_go_on(paused);
 }
 
 static bool has_cost(const struct sd_calls_session *s)

@@ -37,7 +37,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t missing
  * before it is told of. */
 static inline uintptr_t caller_of(PyFrameObject *f)
 {
-    uintptr_t below = sd_profiled_below(f);
+    uintptr_t below = sd_eval_profiled_below(f);
 
     return __builtin_expect(sd_calls_is_on_top(below), 1)
                ? below
@@ -46,10 +46,10 @@ static inline uintptr_t caller_of(PyFrameObject *f)
 
 static inline void enter(PyFrameObject *f)
 {
-    sd_eval_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_eval_profiled_live(f);
     PyCodeObject *code = sd_eval_code(live);
 
-    if (__builtin_expect(sd_eval_is_generators(live) && !sd_profiled_begins(f), 0))
+    if (__builtin_expect(sd_eval_is_generators(live) && !sd_eval_profiled_begins(f), 0))
         sd_calls_resume((uintptr_t)code, code, (uintptr_t)live, caller_of(f));
     else
         sd_calls_enter((uintptr_t)code, code, (uintptr_t)live, caller_of(f));
@@ -58,7 +58,7 @@ static inline void enter(PyFrameObject *f)
 static inline void leave(PyFrameObject *f)
 {
     enum { CAN_WAIT = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR };
-    sd_eval_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_eval_profiled_live(f);
 
     if (__builtin_expect(sd_eval_is_generators(live), 0) &&
         sd_eval_code(live)->co_flags & CAN_WAIT && sd_eval_is_suspended(live))
@@ -97,12 +97,12 @@ __attribute__((noinline)) static int profile_with_care(PyFrameObject *f, int wha
     case PyTrace_C_CALL:
         if (is_c_function(arg))
             sd_calls_enter_c(((PyCFunctionObject *)arg)->m_ml, arg,
-                             sd_profiled_frame(f));
+                             sd_eval_profiled_frame(f));
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         if (is_c_function(arg))
-            sd_calls_leave_c(sd_profiled_frame(f));
+            sd_calls_leave_c(sd_eval_profiled_frame(f));
         break;
     }
     return 0;
@@ -137,7 +137,7 @@ __attribute__((noinline)) static int start_found(struct sd_call_tree *t, uint64_
 static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
 {
     struct sd_call_tree *t = sd_calls_only;
-    sd_eval_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_eval_profiled_live(f);
     uintptr_t frame = (uintptr_t)live;
     struct sd_call_entry *e;
 
@@ -146,7 +146,7 @@ static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
         return profile_with_care(f, what, arg);
     if (what == PyTrace_CALL) {
         PyCodeObject *code = sd_eval_code(live);
-        uintptr_t below = sd_profiled_below(f);
+        uintptr_t below = sd_eval_profiled_below(f);
 
         if (t->names.sign)
             return start_signed(t, f, live);

@@ -28,7 +28,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
 /* Its first event has come: the frame that called it is watched now. */
 static void watch_below(PyFrameObject *f)
 {
-    filter.frame = sd_profiled_below(f);
+    filter.frame = sd_eval_profiled_below(f);
     if (!filter.frame)
         PyThreadState_Get()->c_profilefunc = filter.behind;
 }
@@ -37,19 +37,19 @@ static void watch_below(PyFrameObject *f)
  * set: told to us, or to nobody. */
 static bool began_unheard(PyFrameObject *f)
 {
-    return !sd_calls_follows() || sd_calls_is_in_c(sd_profiled_frame(f));
+    return !sd_calls_follows() || sd_calls_is_in_c(sd_eval_profiled_frame(f));
 }
 
 static int pass_on(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
 {
     Py_tracefunc behind = filter.behind;
 
-    if (sd_profiled_frame(f) == filter.frame) {
+    if (sd_eval_profiled_frame(f) == filter.frame) {
         bool is_end = what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
 
         watch_below(f);
         if (is_end && began_unheard(f)) {
-            sd_calls_leave_c(sd_profiled_frame(f));
+            sd_calls_leave_c(sd_eval_profiled_frame(f));
             return 0;
         }
     }

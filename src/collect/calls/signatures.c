@@ -442,7 +442,7 @@ static struct sd_signature *find_by_words(struct sd_signatures *s, struct functi
 {
     struct sd_words w;
 
-    if (sd_python_ends())
+    if (sd_compat_python_ends())
         return NULL;
     w.is_cut = w.is_rounded = false;
     s->values.is_closed = has_all(s, of);
@@ -516,7 +516,7 @@ static struct function *add_function(struct sd_calls_names *names, PyCodeObject 
     struct sd_pending_exception raised;
     struct function *f = NULL;
 
-    if (sd_python_ends())
+    if (sd_compat_python_ends())
         return NULL;
     raised = sd_pending_exception_take();
     sd_tensors_are_near(); /* a program with torch meets new functions before tensors */

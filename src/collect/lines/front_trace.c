@@ -50,7 +50,7 @@ static void disarm(PyThreadState *ts);
  * that are told of meanwhile are passed by. */
 __attribute__((noinline)) static void adopt(PyFrameObject *f, uint64_t now)
 {
-    sd_eval_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_eval_profiled_live(f);
     struct sd_line_target *c = sd_line_chosen_of(sd_eval_code(live));
     struct sd_line_stack *s = c ? sd_line_stack() : NULL;
 
@@ -66,7 +66,7 @@ static void on_line(PyFrameObject *f)
 {
     struct sd_line_stack *s = sd_line_stack_here;
     uint64_t now = s ? sd_line_now(s) : 0;
-    uintptr_t frame = sd_profiled_frame(f);
+    uintptr_t frame = sd_eval_profiled_frame(f);
 
     if (__builtin_expect(s && s->top->frame == frame && f->f_lineno > 0, 1))
         sd_line_stack_line(s, (uint32_t)f->f_lineno, now);
@@ -118,7 +118,7 @@ static bool has_chosen(const sd_eval_frame *f)
 static void on_return(PyFrameObject *f)
 {
     struct sd_line_stack *s = sd_line_stack_here;
-    sd_eval_frame *live = sd_profiled_live(f);
+    sd_eval_frame *live = sd_eval_profiled_live(f);
 
     if (s && sd_line_memory_has_limit() && !sd_line_owner_of(sd_eval_code(live)))
         sd_line_stack_ends(s, (uintptr_t)live, sd_line_now(s));
@@ -182,7 +182,7 @@ static void arm_again(PyThreadState *ts, bool was_armed)
     else if (ts->c_tracefunc != trace && was_armed)
         arm(ts);
     else
-        sd_tracing_changed(ts);
+        sd_eval_tracing_changed(ts);
 }
 
 __attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_eval_frame *f,

@@ -287,9 +287,9 @@ int sd_line_calibrate(struct sd_line_session *s)
         return 0;
     if (is_due(known_of(&s->request))) {
         is_calibrating = true;
-        paused = sd_tracing_pause();
+        paused = sd_eval_tracing_pause();
         bouts(&s->request, known_of(&s->request));
-        sd_tracing_go_on(paused);
+        sd_eval_tracing_go_on(paused);
         is_calibrating = false;
     }
     set_costs(s, sd_session_pace_start(&s->pace));

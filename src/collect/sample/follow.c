@@ -187,14 +187,14 @@ void sd_follow_end(struct sd_follow *f)
     f->n_visitors = f->cap_visitors = 0;
 }
 
-void sd_thread_place_init(struct sd_thread_place *of)
+void sd_follow_place_init(struct sd_thread_place *of)
 {
     *of = (struct sd_thread_place){ -1, -1, 0 };
 }
 
-void sd_thread_place_close(struct sd_thread_place *of)
+void sd_follow_place_close(struct sd_thread_place *of)
 {
     if (of->stat >= 0)
         close(of->stat);
-    sd_thread_place_init(of);
+    sd_follow_place_init(of);
 }

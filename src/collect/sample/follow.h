@@ -61,6 +61,6 @@ uint64_t sd_follow_cpu_ns(const struct sd_follow *f);
 /* Ends the visitors. */
 void sd_follow_end(struct sd_follow *f);
 
-void sd_thread_place_init(struct sd_thread_place *of);
-void sd_thread_place_close(struct sd_thread_place *of);
+void sd_follow_place_init(struct sd_thread_place *of);
+void sd_follow_place_close(struct sd_thread_place *of);
 #endif

@@ -34,7 +34,7 @@ thread_new(struct sd_target *t, const struct sd_python_thread *who, uint64_t now
     x->is_scattered = t->rt.layout.frames_style == SD_FRAMES_OBJECTS;
     sd_shot_init(&x->shot, who);
     sd_pulse_init(&x->pulse, t->pid, who->tid, t->n_threads < N_KEPT);
-    sd_thread_place_init(&x->followed);
+    sd_follow_place_init(&x->followed);
     x->told_ns = t->last_round_ns ? t->last_round_ns : now_ns;
     if (who->tid && sd_process_stat_of_thread(t->pid, who->tid, &st) == 0) {
         x->start_ticks = st.start_ticks;
@@ -52,7 +52,7 @@ static void thread_free(struct sd_target_thread *x, const struct sd_listener *li
     sd_shot_release(&x->shot);
     sd_native_stack_release(&x->native);
     sd_pulse_close(&x->pulse);
-    sd_thread_place_close(&x->followed);
+    sd_follow_place_close(&x->followed);
     sd_free(x);
 }
 

@@ -209,7 +209,7 @@ TEST(follow_works_where_the_thread_runs_and_leaves_us_where_we_may_be)
     CHECK(sched_setaffinity(pid, sizeof there, &there) == 0);
     wait_for_turns();
     sd_follow_init(&f);
-    sd_thread_place_init(&of);
+    sd_follow_place_init(&of);
     for (i = 0; i < 3; i++) {
         seen = -1;
         CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), i > 0, note_cpu,
@@ -227,7 +227,7 @@ TEST(follow_works_where_the_thread_runs_and_leaves_us_where_we_may_be)
     end(pid);
     CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), true, note_cpu, &seen) ==
           SD_EGONE);
-    sd_thread_place_close(&of);
+    sd_follow_place_close(&of);
     sd_follow_end(&f);
 }
 

@@ -6,7 +6,7 @@
 
 /* --- Text */
 
-const char *sd_call_text(PyObject *text, PyObject **owner, size_t *n)
+const char *sd_py_call_text(PyObject *text, PyObject **owner, size_t *n)
 {
     Py_ssize_t length;
     const char *p = PyUnicode_AsUTF8AndSize(text, &length);
@@ -22,12 +22,12 @@ const char *sd_call_text(PyObject *text, PyObject **owner, size_t *n)
     return p;
 }
 
-PyObject *sd_call_text_object(const char *p, size_t n)
+PyObject *sd_py_call_text_object(const char *p, size_t n)
 {
     return PyUnicode_DecodeUTF8(p, (Py_ssize_t)n, "surrogatepass");
 }
 
-PyObject *sd_call_seconds(double seconds, bool is_whole)
+PyObject *sd_py_call_seconds(double seconds, bool is_whole)
 {
     return is_whole ? PyLong_FromDouble(seconds) : PyFloat_FromDouble(seconds);
 }
@@ -67,7 +67,7 @@ static PyObject *make_string(struct making *m, uint32_t id)
     const struct sd_intern_string *text = &m->s->strings.items[id];
 
     if (!m->strings[id])
-        m->strings[id] = sd_call_text_object(text->p, text->n);
+        m->strings[id] = sd_py_call_text_object(text->p, text->n);
     return m->strings[id];
 }
 
@@ -86,14 +86,15 @@ static PyObject *make_key(struct making *m, sd_function_id id)
     return m->keys[id.at];
 }
 
-PyObject *sd_call_key_object(const struct sd_call_function *f)
+PyObject *sd_py_call_key_object(const struct sd_call_function *f)
 {
-    return Py_BuildValue("NLN", sd_call_text_object(f->file.p, f->file.n),
-                         (long long)f->line, sd_call_text_object(f->name.p, f->name.n));
+    return Py_BuildValue("NLN", sd_py_call_text_object(f->file.p, f->file.n),
+                         (long long)f->line,
+                         sd_py_call_text_object(f->name.p, f->name.n));
 }
 
-PyObject *sd_call_keys_object(const struct sd_call_stats *s, const sd_function_id *ids,
-                              size_t n)
+PyObject *sd_py_call_keys_object(const struct sd_call_stats *s,
+                                 const sd_function_id *ids, size_t n)
 {
     PyObject *list = PyList_New((Py_ssize_t)n);
     struct making m;
@@ -117,8 +118,8 @@ static PyObject *make_edge(const struct sd_call_edge *e)
     if (e->is_plain)
         return PyLong_FromLongLong(e->n.calls);
     return Py_BuildValue("LLNN", (long long)e->n.calls, (long long)e->n.primitive,
-                         sd_call_seconds(e->n.own, e->n.whole & SD_WHOLE_OWN),
-                         sd_call_seconds(e->n.total, e->n.whole & SD_WHOLE_TOTAL));
+                         sd_py_call_seconds(e->n.own, e->n.whole & SD_WHOLE_OWN),
+                         sd_py_call_seconds(e->n.total, e->n.whole & SD_WHOLE_TOTAL));
 }
 
 /* Takes the value. */
@@ -145,12 +146,12 @@ static PyObject *make_callers(struct making *m, const struct sd_call_function *f
 static PyObject *make_entry(struct making *m, const struct sd_call_function *f)
 {
     return Py_BuildValue("LLNNN", (long long)f->n.primitive, (long long)f->n.calls,
-                         sd_call_seconds(f->n.own, f->n.whole & SD_WHOLE_OWN),
-                         sd_call_seconds(f->n.total, f->n.whole & SD_WHOLE_TOTAL),
+                         sd_py_call_seconds(f->n.own, f->n.whole & SD_WHOLE_OWN),
+                         sd_py_call_seconds(f->n.total, f->n.whole & SD_WHOLE_TOTAL),
                          make_callers(m, f));
 }
 
-PyObject *sd_call_dict(const struct sd_call_stats *s)
+PyObject *sd_py_call_dict(const struct sd_call_stats *s)
 {
     PyObject *dict = PyDict_New();
     struct making m;
@@ -195,7 +196,7 @@ static int add_callees(struct making *m, PyObject *all, sd_function_id id)
     return 0;
 }
 
-PyObject *sd_call_callees(const struct sd_call_stats *s)
+PyObject *sd_py_call_callees(const struct sd_call_stats *s)
 {
     PyObject *all = PyDict_New();
     struct making m;
@@ -215,7 +216,7 @@ PyObject *sd_call_callees(const struct sd_call_stats *s)
 static const char *read_name(PyObject *name, PyObject **owner, size_t *n)
 {
     PyObject *text = PyCode_Check(name) ? PyObject_Str(name) : Py_NewRef(name);
-    const char *p = text ? sd_call_text(text, owner, n) : NULL;
+    const char *p = text ? sd_py_call_text(text, owner, n) : NULL;
 
     if (p && !*owner)
         *owner = text; /* which keeps the bytes */
@@ -224,7 +225,7 @@ static const char *read_name(PyObject *name, PyObject **owner, size_t *n)
     return p;
 }
 
-int sd_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id)
+int sd_py_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id)
 {
     PyObject *owners[2] = { NULL, NULL };
     const char *file, *name = NULL;
@@ -240,7 +241,7 @@ int sd_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id)
     line = PyLong_AsLongLong(PyTuple_GET_ITEM(key, 1));
     if (line == -1 && PyErr_Occurred())
         return -1;
-    file = sd_call_text(PyTuple_GET_ITEM(key, 0), &owners[0], &n_file);
+    file = sd_py_call_text(PyTuple_GET_ITEM(key, 0), &owners[0], &n_file);
     if (file)
         name = read_name(PyTuple_GET_ITEM(key, 2), &owners[1], &n_name);
     if (name) {
@@ -303,7 +304,7 @@ static int read_edge(struct sd_call_stats *s, sd_function_id callee, PyObject *k
     struct sd_call_numbers n = { 0 };
     PyObject *tuple = NULL;
     sd_function_id caller;
-    int rc = sd_call_key_read(s, key, &caller);
+    int rc = sd_py_call_key_read(s, key, &caller);
 
     if (rc < 0)
         return -1;
@@ -362,7 +363,7 @@ static int read_entry(struct sd_call_stats *s, PyObject *key, PyObject *value)
     struct sd_call_numbers n = { 0 };
     PyObject *tuple = tuple_of(value, 5);
     sd_function_id id;
-    int rc = tuple ? sd_call_key_read(s, key, &id) : -1;
+    int rc = tuple ? sd_py_call_key_read(s, key, &id) : -1;
 
     if (rc == 0)
         rc = read_numbers(tuple, &n.primitive, &n.calls, &n);
@@ -377,7 +378,7 @@ static int read_entry(struct sd_call_stats *s, PyObject *key, PyObject *value)
     return rc < 0 ? -1 : 0;
 }
 
-int sd_call_dict_read(struct sd_call_stats *s, PyObject *dict)
+int sd_py_call_dict_read(struct sd_call_stats *s, PyObject *dict)
 {
     int rc = each_pair(s, dict, NULL);
 

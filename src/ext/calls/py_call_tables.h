@@ -58,17 +58,17 @@ extern PyGetSetDef sd_py_call_tables_values[];
 
 /* A string of Python as the core keeps it: UTF-8, lone surrogates and all.  *owner
  * keeps the bytes. */
-const char *sd_call_text(PyObject *text, PyObject **owner, size_t *n);
-PyObject *sd_call_text_object(const char *p, size_t n);
+const char *sd_py_call_text(PyObject *text, PyObject **owner, size_t *n);
+PyObject *sd_py_call_text_object(const char *p, size_t n);
 /* (file, line, name) */
-PyObject *sd_call_key_object(const struct sd_call_function *f);
-int sd_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id);
-PyObject *sd_call_keys_object(const struct sd_call_stats *s, const sd_function_id *ids,
-                              size_t n);
+PyObject *sd_py_call_key_object(const struct sd_call_function *f);
+int sd_py_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id);
+PyObject *sd_py_call_keys_object(const struct sd_call_stats *s,
+                                 const sd_function_id *ids, size_t n);
 /* {(file, line, name): (primitive, calls, own, total, {caller: ...})} */
-PyObject *sd_call_dict(const struct sd_call_stats *s);
-int sd_call_dict_read(struct sd_call_stats *s, PyObject *dict);
+PyObject *sd_py_call_dict(const struct sd_call_stats *s);
+int sd_py_call_dict_read(struct sd_call_stats *s, PyObject *dict);
 /* {(file, line, name): {callee: (calls, primitive, own, total)}} */
-PyObject *sd_call_callees(const struct sd_call_stats *s);
-PyObject *sd_call_seconds(double seconds, bool is_whole);
+PyObject *sd_py_call_callees(const struct sd_call_stats *s);
+PyObject *sd_py_call_seconds(double seconds, bool is_whole);
 #endif

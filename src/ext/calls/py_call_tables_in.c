@@ -39,7 +39,7 @@ static int add_origin(struct sd_call_stats *s, PyObject *name, time_t changed)
     struct sd_buf line = { 0 };
     PyObject *owner;
     size_t n;
-    const char *text = sd_call_text(name, &owner, &n);
+    const char *text = sd_py_call_text(name, &owner, &n);
     int rc = -1;
 
     if (text) {
@@ -129,7 +129,7 @@ PyObject *sd_py_call_tables_load_dict(PyObject *self, PyObject *dict)
         return PyErr_Format(PyExc_TypeError, "stats are a dict, not %.100s",
                             Py_TYPE(dict)->tp_name);
     sd_call_stats_init(&loaded);
-    rc = sd_call_dict_read(&loaded, dict);
+    rc = sd_py_call_dict_read(&loaded, dict);
     if (rc == 0)
         rc = take(sd_py_call_tables_of(self), &loaded);
     else

@@ -66,7 +66,7 @@ static int read_order(struct sd_py_call_tables *t, PyObject *fast)
         PyObject *key = PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)t->order.n);
         sd_function_id id;
 
-        if (sd_call_key_read(&t->stats, key, &id) < 0)
+        if (sd_py_call_key_read(&t->stats, key, &id) < 0)
             return -1;
         if (!sd_call_stats_at(&t->stats, id)->is_listed) {
             PyErr_SetObject(PyExc_KeyError, key);
@@ -119,7 +119,7 @@ PyObject *sd_py_call_tables_fcn_list(PyObject *self, PyObject *unused)
     if (!t->is_sorted)
         Py_RETURN_NONE;
     t->n_readers++;
-    list = sd_call_keys_object(&t->stats, t->order.ids, t->order.n);
+    list = sd_py_call_keys_object(&t->stats, t->order.ids, t->order.n);
     t->n_readers--;
     return list;
 }
@@ -131,7 +131,7 @@ PyObject *sd_py_call_tables_keys(PyObject *self, PyObject *unused)
 
     (void)unused;
     t->n_readers++;
-    list = sd_call_keys_object(&t->stats, t->stats.listed, t->stats.n_listed);
+    list = sd_py_call_keys_object(&t->stats, t->stats.listed, t->stats.n_listed);
     t->n_readers--;
     return list;
 }

@@ -32,7 +32,7 @@ static void limits_release(struct limits *l)
 
 static int find(void *pattern, const char *label, size_t n)
 {
-    PyObject *text = sd_call_text_object(label, n);
+    PyObject *text = sd_py_call_text_object(label, n);
     PyObject *found =
         text ? PyObject_CallMethod((PyObject *)pattern, "search", "O", text) : NULL;
     int rc = found ? found != Py_None : SD_EUSAGE;
@@ -70,8 +70,9 @@ static int read_limit(struct limits *l, size_t i, PyObject *given)
     int overflow = 0;
 
     l->shown[i] = PyObject_Repr(given);
-    limit->shown =
-        l->shown[i] ? sd_call_text(l->shown[i], &l->owners[i], &limit->n_shown) : NULL;
+    limit->shown = l->shown[i]
+                       ? sd_py_call_text(l->shown[i], &l->owners[i], &limit->n_shown)
+                       : NULL;
     if (!limit->shown)
         return -1;
     limit->kind = SD_LIMIT_COUNT;
@@ -118,7 +119,8 @@ static struct sd_pstats_view view_of(const struct sd_py_call_tables *t,
 
 static int write_text(PyObject *write, const uint8_t *p, size_t n)
 {
-    PyObject *text = n ? sd_call_text_object((const char *)p, n) : Py_NewRef(Py_None);
+    PyObject *text =
+        n ? sd_py_call_text_object((const char *)p, n) : Py_NewRef(Py_None);
     PyObject *written = NULL;
 
     if (text == Py_None)
@@ -214,7 +216,7 @@ PyObject *sd_py_call_tables_print_list(PyObject *self, PyObject *args)
         t->n_readers++;
         rc = sd_pstats_choose(&t->stats, &view, &choice);
         if (rc == 0)
-            keys = sd_call_keys_object(&t->stats, choice.ids, choice.n);
+            keys = sd_py_call_keys_object(&t->stats, choice.ids, choice.n);
         t->n_readers--;
     }
     result = rc == 0 ? give_choice(&choice, keys, write) : sd_py_call_tables_done(rc);
@@ -238,13 +240,13 @@ static PyObject *made_of(PyObject *self, PyObject *(*put)(const struct sd_call_s
 PyObject *sd_py_call_tables_as_dict(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return made_of(self, sd_call_dict);
+    return made_of(self, sd_py_call_dict);
 }
 
 PyObject *sd_py_call_tables_callees(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return made_of(self, sd_call_callees);
+    return made_of(self, sd_py_call_callees);
 }
 
 PyObject *sd_py_call_tables_dumps(PyObject *self, PyObject *unused)

@@ -17,7 +17,7 @@ static PyObject *get_files(PyObject *self, void *unused)
 
     (void)unused;
     for (size_t i = 0; list && i < s->n_origins; i++) {
-        PyObject *line = sd_call_text_object(s->origins[i].p, s->origins[i].n);
+        PyObject *line = sd_py_call_text_object(s->origins[i].p, s->origins[i].n);
 
         if (line)
             PyList_SET_ITEM(list, (Py_ssize_t)i, line);
@@ -44,7 +44,8 @@ static int set_files(PyObject *self, PyObject *value, void *unused)
     for (Py_ssize_t i = 0; rc == 0 && i < PySequence_Fast_GET_SIZE(fast); i++) {
         PyObject *owner;
         size_t n;
-        const char *text = sd_call_text(PySequence_Fast_GET_ITEM(fast, i), &owner, &n);
+        const char *text =
+            sd_py_call_text(PySequence_Fast_GET_ITEM(fast, i), &owner, &n);
 
         rc = text ? sd_call_stats_add_origin(s, text, n) : -1;
         if (text && rc < 0)
@@ -82,7 +83,7 @@ static PyObject *get_total_tt(PyObject *self, void *unused)
     const struct sd_call_numbers *sum = &sd_py_call_tables_of(self)->stats.sum;
 
     (void)unused;
-    return sd_call_seconds(sum->own, sum->whole & SD_WHOLE_OWN);
+    return sd_py_call_seconds(sum->own, sum->whole & SD_WHOLE_OWN);
 }
 
 static int set_total_tt(PyObject *self, PyObject *value, void *unused)
@@ -122,7 +123,7 @@ static PyObject *get_sort_type(PyObject *self, void *unused)
     const struct sd_buf *by = &sd_py_call_tables_of(self)->order.by;
 
     (void)unused;
-    return sd_call_text_object((const char *)by->p, by->n);
+    return sd_py_call_text_object((const char *)by->p, by->n);
 }
 
 static PyObject *get_is_sampled(PyObject *self, void *unused)
@@ -151,7 +152,7 @@ static PyObject *get_top_level(PyObject *self, void *unused)
     sd_py_call_tables_of(self)->n_readers++;
     for (size_t i = 0; all && i < s->n_listed; i++) {
         const struct sd_call_function *f = sd_call_stats_at(s, s->listed[i]);
-        PyObject *key = f->is_top ? sd_call_key_object(f) : Py_NewRef(Py_None);
+        PyObject *key = f->is_top ? sd_py_call_key_object(f) : Py_NewRef(Py_None);
 
         if (!key || (key != Py_None && PySet_Add(all, key) < 0))
             Py_CLEAR(all);
@@ -179,7 +180,7 @@ static int set_top_level(PyObject *self, PyObject *value, void *unused)
     for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(fast); i++) {
         sd_function_id id;
 
-        rc = sd_call_key_read(s, PyList_GET_ITEM(fast, i), &id);
+        rc = sd_py_call_key_read(s, PyList_GET_ITEM(fast, i), &id);
         if (rc == 0)
             sd_call_stats_at(s, id)->is_top = true;
     }

@@ -47,7 +47,7 @@ const struct sd_column_about sd_columns[SD_N_COLUMNS] = {
 #undef COLUMN
 };
 
-double sd_unit_bytes(enum sd_size_unit unit)
+double sd_column_unit_bytes(enum sd_size_unit unit)
 {
     return unit < SD_N_SIZE_UNITS ? (double)(1ull << (10u * (unsigned)unit)) : 1;
 }
@@ -95,9 +95,9 @@ struct sd_figure sd_column_cell(const struct sd_store *s, const struct sd_row *r
         return none;
     switch (shape) {
     case SIZE:
-        return real((double)a / sd_unit_bytes(row->unit));
+        return real((double)a / sd_column_unit_bytes(row->unit));
     case SIZE_GAIN:
-        return real(less(b, a) / sd_unit_bytes(row->unit));
+        return real(less(b, a) / sd_column_unit_bytes(row->unit));
     case SECONDS:
         return real((double)a / 1e9);
     case LASTED:

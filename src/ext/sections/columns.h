@@ -58,5 +58,5 @@ struct sd_figure sd_column_cell(const struct sd_store *s, const struct sd_row *r
 /* Is it a column of this store's tables?  PSS is, only where it was asked for. */
 bool sd_column_is_shown(const struct sd_store *s, enum sd_interval_column column);
 
-double sd_unit_bytes(enum sd_size_unit unit); /* 1, 1024, ... */
+double sd_column_unit_bytes(enum sd_size_unit unit); /* 1, 1024, ... */
 #endif

@@ -214,7 +214,7 @@ static double scale_of(enum sd_field f, enum sd_size_unit unit)
 {
     if (f == SD_FIELD_START || f == SD_FIELD_END)
         return 1e9;
-    return f >= SD_FIELD_READ ? 1 : sd_unit_bytes(unit);
+    return f >= SD_FIELD_READ ? 1 : sd_column_unit_bytes(unit);
 }
 
 static int64_t integer_of(struct sd_py_interval *v, enum sd_interval_column c,

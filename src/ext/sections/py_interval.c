@@ -363,7 +363,7 @@ static PyObject *memory_to_unit(PyObject *self, PyObject *unit)
         return NULL;
     }
     Py_DECREF(own);
-    factor = sd_unit_bytes(from) / sd_unit_bytes(to);
+    factor = sd_column_unit_bytes(from) / sd_column_unit_bytes(to);
     made = sd_interval_make(v->ext, SD_VIEW_MEMORY);
     for (int c = 0; made && c < SD_N_COLUMNS; c++) {
         struct sd_figure word = { .kind = SD_FIGURE_WORD,

@@ -16,7 +16,7 @@ struct sd_py_section *sd_nest_innermost(const struct sd_py_nest *n)
 
 static bool is_here(const struct sd_py_nest *n)
 {
-    return n->context && sd_weakref_is(n->context, sd_context_now());
+    return n->context && sd_compat_weakref_is(n->context, sd_compat_context_now());
 }
 
 /* `inherited` is the nest this context was copied with, or NULL. */
@@ -46,7 +46,7 @@ static int settle(struct sd_ext *ext, struct sd_py_nest *n)
     if (!token)
         return -1;
     Py_DECREF(token);
-    n->context = PyWeakref_NewRef(sd_context_now(), NULL);
+    n->context = PyWeakref_NewRef(sd_compat_context_now(), NULL);
     return n->context ? 0 : -1;
 }
 
@@ -128,7 +128,7 @@ static PyObject *task_of(struct sd_ext *ext, PyObject *module, PyObject *loop)
  * for both). */
 static PyObject *running_task(struct sd_ext *ext)
 {
-    PyObject *modules = sd_python_ends() ? NULL : PyImport_GetModuleDict();
+    PyObject *modules = sd_compat_python_ends() ? NULL : PyImport_GetModuleDict();
     PyObject *module =
         modules ? PyDict_GetItemWithError(modules, ext->asyncio[SD_ASYNCIO_MODULE])
                 : NULL;

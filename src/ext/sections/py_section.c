@@ -152,7 +152,7 @@ struct sd_py_section *sd_py_section_new(struct sd_py_profiler *p, PyObject *name
         return NULL;
     if (ext->n_free > 0) {
         s = (struct sd_py_section *)ext->free[--ext->n_free];
-        sd_revive((PyObject *)s);
+        sd_compat_revive((PyObject *)s);
     } else {
         s = PyObject_GC_New(struct sd_py_section, ext->section);
     }

@@ -160,7 +160,7 @@ RULE(einsum)
             return 0;
         operands[i] = sd_onnx_dims(s->in[i]);
     }
-    if (text.n == 0 || !sd_einsum_read(text.p, text.n, operands, s->n_in, &e))
+    if (text.n == 0 || !sd_shapes_einsum_read(text.p, text.n, operands, s->n_in, &e))
         return 0;
     for (uint32_t i = 0; i < e.n_out; i++)
         dims[i] = e.sizes[e.order[i]];

@@ -77,8 +77,8 @@ static int give_conv(const struct sd_onnx_step *s, const struct sd_onnx_value *x
         return 0;
     if (x->n_dims != weight->n_dims)
         return sd_onnx_unfit(s, x, weight, NULL);
-    if (!sd_conv_channels(sd_onnx_dims(weight), sd_onnx_int(s->node, "group", 1), false,
-                          x->dims[1], &dims[1]))
+    if (!sd_shapes_conv_channels(sd_onnx_dims(weight), sd_onnx_int(s->node, "group", 1),
+                                 false, x->dims[1], &dims[1]))
         return sd_onnx_unfit(s, x, weight, "group");
     if (!fits_kernel(s, weight))
         return sd_onnx_unfit(s, x, weight, "kernel_shape");
@@ -116,8 +116,8 @@ RULE(conv_transpose)
         return 0;
     if (x->n_dims != weight->n_dims || x->dims[1] != weight->dims[0])
         return sd_onnx_unfit(s, x, weight, NULL);
-    if (!sd_conv_channels(sd_onnx_dims(weight), sd_onnx_int(s->node, "group", 1), true,
-                          x->dims[1], &dims[1]))
+    if (!sd_shapes_conv_channels(sd_onnx_dims(weight), sd_onnx_int(s->node, "group", 1),
+                                 true, x->dims[1], &dims[1]))
         return sd_onnx_unfit(s, x, weight, "group");
     if (!fits_kernel(s, weight))
         return sd_onnx_unfit(s, x, weight, "kernel_shape");

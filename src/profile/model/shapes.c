@@ -175,8 +175,8 @@ int64_t sd_shapes_axis_window_spread(const struct sd_axis_window *w, int64_t ste
                       more - w->before - w->after);
 }
 
-bool sd_conv_channels(struct sd_dims weight, int64_t groups, bool is_transposed,
-                      int64_t in, int64_t *out)
+bool sd_shapes_conv_channels(struct sd_dims weight, int64_t groups, bool is_transposed,
+                             int64_t in, int64_t *out)
 {
     int64_t grouped;
 
@@ -300,8 +300,9 @@ static void give_implied(struct sd_einsum *e, const char *p, const char *end,
             give_axis(e, (i + 26) % 52);
 }
 
-bool sd_einsum_read(const char *equation, size_t length, const struct sd_dims *operands,
-                    uint32_t n, struct sd_einsum *e)
+bool sd_shapes_einsum_read(const char *equation, size_t length,
+                           const struct sd_dims *operands, uint32_t n,
+                           struct sd_einsum *e)
 {
     const char *p = equation, *end = equation + length;
     uint32_t n_hidden = 0;

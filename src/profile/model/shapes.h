@@ -81,8 +81,8 @@ int64_t sd_shapes_axis_window_spread(const struct sd_axis_window *w, int64_t ste
                                      int64_t more, enum sd_axis_window_end end);
 /* The channels that come out of a convolution of so many; false: the weight is for
  * other channels or groups, or has fewer than two axes. */
-bool sd_conv_channels(struct sd_dims weight, int64_t groups, bool is_transposed,
-                      int64_t in, int64_t *out);
+bool sd_shapes_conv_channels(struct sd_dims weight, int64_t groups, bool is_transposed,
+                             int64_t in, int64_t *out);
 
 /* --- Sums of products that are given as an equation, "bij,bjk->bik" */
 
@@ -104,6 +104,7 @@ struct sd_einsum {
 /* Of `length` characters and n operands.  Without "->" the result has the letters that
  * stand there once, in the order of the alphabet, capitals first, behind "...".  False:
  * it is no equation of so many operands, or their shapes do not fit it. */
-bool sd_einsum_read(const char *equation, size_t length, const struct sd_dims *operands,
-                    uint32_t n, struct sd_einsum *e);
+bool sd_shapes_einsum_read(const char *equation, size_t length,
+                           const struct sd_dims *operands, uint32_t n,
+                           struct sd_einsum *e);
 #endif

@@ -254,18 +254,19 @@ TEST(shapes_of_convolutions_have_the_channels_of_their_weight)
 {
     int64_t out = -1;
 
-    CHECK(sd_conv_channels(DIMS(64, 3, 7, 7), 1, false, 3, &out) && out == 64);
-    CHECK(sd_conv_channels(DIMS(32, 1, 3, 3), 32, false, 32, &out) && out == 32);
-    CHECK(sd_conv_channels(DIMS(8, 4, 3), 2, true, 8, &out) && out == 8);
-    CHECK(sd_conv_channels(DIMS(0, 3, 3), 1, false, 3, &out) && out == 0);
-    CHECK(!sd_conv_channels(DIMS(64, 3, 7, 7), 1, false, 4, &out));
-    CHECK(!sd_conv_channels(DIMS(9, 4, 3), 2, false, 8, &out));
-    CHECK(!sd_conv_channels(DIMS(9, 4, 3), 2, true, 9, &out));
-    CHECK(!sd_conv_channels(DIMS(8, 4, 3), 0, false, 4, &out));
-    CHECK(!sd_conv_channels(DIMS(8, 4, 3), -1, false, 4, &out));
-    CHECK(!sd_conv_channels(DIMS(8), 1, false, 8, &out));
-    CHECK(!sd_conv_channels(DIMS(0, HUGE_AXIS, 3), 2, false, INT64_MAX, &out));
-    CHECK(!sd_conv_channels(DIMS(HUGE_AXIS, 4, 3), HUGE_AXIS, true, HUGE_AXIS, &out));
+    CHECK(sd_shapes_conv_channels(DIMS(64, 3, 7, 7), 1, false, 3, &out) && out == 64);
+    CHECK(sd_shapes_conv_channels(DIMS(32, 1, 3, 3), 32, false, 32, &out) && out == 32);
+    CHECK(sd_shapes_conv_channels(DIMS(8, 4, 3), 2, true, 8, &out) && out == 8);
+    CHECK(sd_shapes_conv_channels(DIMS(0, 3, 3), 1, false, 3, &out) && out == 0);
+    CHECK(!sd_shapes_conv_channels(DIMS(64, 3, 7, 7), 1, false, 4, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(9, 4, 3), 2, false, 8, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(9, 4, 3), 2, true, 9, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(8, 4, 3), 0, false, 4, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(8, 4, 3), -1, false, 4, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(8), 1, false, 8, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(0, HUGE_AXIS, 3), 2, false, INT64_MAX, &out));
+    CHECK(!sd_shapes_conv_channels(DIMS(HUGE_AXIS, 4, 3), HUGE_AXIS, true, HUGE_AXIS,
+                                   &out));
 }
 
 /* --- Equations */
@@ -277,7 +278,7 @@ static bool sums_to(const char *equation, struct sd_dims a, struct sd_dims b,
     int64_t out[SD_EINSUM_LETTERS];
     struct sd_einsum e;
 
-    if (!sd_einsum_read(equation, strlen(equation), both, 2, &e))
+    if (!sd_shapes_einsum_read(equation, strlen(equation), both, 2, &e))
         return false;
     for (uint32_t i = 0; i < e.n_out; i++)
         out[i] = e.sizes[e.order[i]];
@@ -337,11 +338,11 @@ TEST(shapes_of_equations_have_a_most_of_everything)
     memset(commas, ',', sizeof commas);
     for (size_t i = 0; i < sizeof many / sizeof *many; i++)
         many[i] = NO_DIMS;
-    CHECK(
-        sd_einsum_read(commas, SD_EINSUM_TERMS_MAX - 1, many, SD_EINSUM_TERMS_MAX, &e));
-    CHECK(!sd_einsum_read(commas, SD_EINSUM_TERMS_MAX, many, SD_EINSUM_TERMS_MAX + 1,
-                          &e));
-    CHECK(!sd_einsum_read("", 0, many, 0, &e));
+    CHECK(sd_shapes_einsum_read(commas, SD_EINSUM_TERMS_MAX - 1, many,
+                                SD_EINSUM_TERMS_MAX, &e));
+    CHECK(!sd_shapes_einsum_read(commas, SD_EINSUM_TERMS_MAX, many,
+                                 SD_EINSUM_TERMS_MAX + 1, &e));
+    CHECK(!sd_shapes_einsum_read("", 0, many, 0, &e));
     CHECK(sums_to("...,i", DIMS(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2), DIMS(3),
                   DIMS(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3)));
     CHECK(!sums_to("...,i", DIMS(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2), DIMS(3),

@@ -145,7 +145,7 @@ struct sd_code_text_line sd_code_text_line(const struct sd_code_text *s,
                                        end - start - 1 };
 }
 
-void sd_code_put(struct sd_out *out, const char *p, size_t n)
+void sd_code_text_put(struct sd_out *out, const char *p, size_t n)
 {
     struct sd_buf line = { 0 };
 

@@ -53,5 +53,5 @@ enum { SD_CODE_LINES_MAX = 1 << 20 };
 
 /* Source may hold anything: only its tabs and form feeds are let by, and what else a
  * terminal must not get is shown as \x1b. */
-void sd_code_put(struct sd_out *out, const char *p, size_t n);
+void sd_code_text_put(struct sd_out *out, const char *p, size_t n);
 #endif

@@ -92,7 +92,7 @@ static void put_name(struct sd_out *out, const char *before,
                      const struct sd_intern_string *name)
 {
     sd_out_text(out, before);
-    sd_code_put(out, name->p, name->n);
+    sd_code_text_put(out, name->p, name->n);
 }
 
 /* --- A function's table */
@@ -127,7 +127,7 @@ static void put_row(const struct printing *p, int64_t number,
         sd_out_printf(p->out, " %*s", p->widths[c], cell);
     }
     sd_out_text(p->out, "  ");
-    sd_code_put(p->out, text.p, text.n);
+    sd_code_text_put(p->out, text.p, text.n);
     sd_out_text(p->out, "\n");
 }
 

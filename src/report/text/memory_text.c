@@ -34,7 +34,7 @@ static void put_row(struct sd_out *out, uint32_t line,
                  is_entry ? v[SD_LINE_READ] : v[SD_LINE_HITS]);
     }
     sd_out_printf(out, "%6" PRIu32 " %12s %12s  %10s   ", line, memory, grew, times);
-    sd_code_put(out, text.p, text.n);
+    sd_code_text_put(out, text.p, text.n);
     sd_out_text(out, "\n");
 }
 
@@ -60,7 +60,7 @@ static void put_function(struct sd_out *out, const struct sd_line_list_function 
     size_t n = count_lines(f, source), at = 0;
 
     sd_out_text(out, "Filename: ");
-    sd_code_put(out, shown, strlen(shown));
+    sd_code_text_put(out, shown, strlen(shown));
     sd_out_printf(out, "\n\n%s\n", heading);
     for (size_t i = 1; i < sizeof heading; i++)
         sd_out_text(out, "=");

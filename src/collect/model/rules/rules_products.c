@@ -220,8 +220,8 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
         return NULL;
     out = in.s;
     if (!windows_of(c, &in, &weight, &w) ||
-        !sd_conv_channels(sd_torch_shape_dims(&weight.s), w.groups, w.is_transposed,
-                          in.s.dims[1], &out.dims[1]) ||
+        !sd_shapes_conv_channels(sd_torch_shape_dims(&weight.s), w.groups,
+                                 w.is_transposed, in.s.dims[1], &out.dims[1]) ||
         !bias_fits(c, out.dims[1], in.s.number))
         return NULL;
     for (unsigned k = 0; k + 2 < in.s.n; k++) {
@@ -245,8 +245,8 @@ const char *sd_doubt_convolution(const struct sd_rule_call *c)
         return "its input has not as many axes as its weight";
     if (!windows_of(c, &in, &weight, &w))
         return "it has no such stride, padding, dilation or groups";
-    if (!sd_conv_channels(sd_torch_shape_dims(&weight.s), w.groups, w.is_transposed,
-                          in.s.dims[1], &channels))
+    if (!sd_shapes_conv_channels(sd_torch_shape_dims(&weight.s), w.groups,
+                                 w.is_transposed, in.s.dims[1], &channels))
         return "its input has not the channels that its weight is for";
     if (in.s.number != weight.s.number || !bias_fits(c, channels, in.s.number))
         return "input, weight and bias do not go together";
