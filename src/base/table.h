@@ -6,7 +6,7 @@
  *
  * Keys are ids, addresses or hashes.  Where keys are hashes of something longer
  * the value is an index into the caller's array and the caller compares; see
- * sd_table_find and intern.h.  Key and value may be any number. */
+ * intern.h.  Key and value may be any number. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

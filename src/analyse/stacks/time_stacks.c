@@ -360,7 +360,7 @@ int sd_view_time_stacks(const struct sd_profile *p, const struct sd_view_request
     int rc = 0;
 
     if (!r->slices)
-        return sd_fail(SD_EUSAGE, "stacks over time need captures");
+        return sd_fail(SD_EUSAGE, "stacks over time can be shown of captures only");
     if (has_samples || !has_calls)
         rc = draw(p, SD_SAMPLES, "stacks", r->slices, v);
     if (rc == 0 && has_calls)

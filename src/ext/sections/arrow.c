@@ -219,7 +219,8 @@ static struct ArrowArray *make_dictionary(struct shared *held, const struct text
     for (size_t i = 0; i < n; i++)
         total += texts[i].n;
     if (total > INT32_MAX) {
-        sd_fail(SD_EUSAGE, "the names are longer than an Arrow column can hold");
+        sd_fail(SD_EUSAGE, "the names of all rows together are longer than 2 GiB, the "
+                           "most that an Arrow column holds");
         return NULL;
     }
     bytes = sd_arena_alloc(&held->arena, total + 1);
