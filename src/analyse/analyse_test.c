@@ -199,6 +199,24 @@ TEST(processes_table_sums_at_moments_not_peaks)
     sd_maker_release(&m);
 }
 
+TEST(a_process_whose_definitions_are_lost_has_no_number)
+{
+    struct sd_maker m;
+    struct sd_profile *p;
+    struct sd_view v = { 0 };
+
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
+    sd_maker_sample(&m, 4000, 0, 0, MS, sd_maker_sample_shape(&m), 1);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
+    CHECK(sd_view_processes(p, &flat, &v) == 0 && v.tables[0].n_rows == 1);
+    CHECK(number(&v.tables[0], "[lost name]", "pid") == INT64_MIN);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
 TEST(moments_let_a_process_count_only_while_it_lives)
 {
     struct sd_maker m;

@@ -164,7 +164,8 @@ static int fill_process(const struct sd_profile *p, uint32_t at,
     sd_track_id id = { at };
     int64_t peak = sd_process_peak_bytes(p, id);
 
-    row[PID] = sd_cell_number(SD_CELL_COUNT, (int64_t)t->number);
+    if (t->number != 0) /* whose definitions are lost has none that is known */
+        row[PID] = sd_cell_number(SD_CELL_COUNT, (int64_t)t->number);
     if (t->name)
         row[NAME] = sd_cell_text(sd_arena_string(a, t->name, strlen(t->name)));
     if (t->host)

@@ -276,7 +276,11 @@ bool sd_views_are_traced(const struct sd_profile *p, const struct sd_view_reques
 
 bool sd_views_are_both(const struct sd_profile *p, const struct sd_view_request *r)
 {
-    return r->has_both && !r->stacks.choice.metric && sd_profile_n_stacked(p) > 1;
+    unsigned n = 0;
+
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
+        n += sd_evidence_has_stacks(e) && sd_profile_recorded(p, e);
+    return r->has_both && !r->stacks.choice.metric && n > 1;
 }
 
 bool sd_views_leave_idle_out(const struct sd_profile *p,

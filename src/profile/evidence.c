@@ -36,6 +36,11 @@ bool sd_profile_has(const struct sd_profile *p, enum sd_evidence e)
     return false;
 }
 
+bool sd_profile_recorded(const struct sd_profile *p, enum sd_evidence e)
+{
+    return p->recorded >> e & 1 || sd_profile_has(p, e);
+}
+
 bool sd_profile_has_any(const struct sd_profile *p)
 {
     bool has = false;
@@ -69,7 +74,7 @@ enum sd_evidence sd_profile_evidence(const struct sd_profile *p, const char *met
     for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
         if (sd_evidence_has_stacks(e) &&
             (metric ? sd_totals_metric(p, &p->evidence[e].stacks, metric) != UINT32_MAX
-                    : sd_profile_has(p, e)))
+                    : sd_profile_recorded(p, e)))
             return e;
     return SD_SAMPLES;
 }

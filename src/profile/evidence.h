@@ -51,13 +51,16 @@ bool sd_evidence_has_stacks(enum sd_evidence e);
 
 struct sd_profile;
 bool sd_profile_has(const struct sd_profile *p, enum sd_evidence e);
+/* Was any recorded, whatever a filter left of it? */
+bool sd_profile_recorded(const struct sd_profile *p, enum sd_evidence e);
 bool sd_profile_has_any(const struct sd_profile *p);
 /* How many kinds of evidence with stacks it holds, and whether there is any. */
 unsigned sd_profile_n_stacked(const struct sd_profile *p);
 bool sd_profile_has_stacks(const struct sd_profile *p);
-/* The first evidence with stacks that carries this metric; NULL: the first that the
- * profile holds.  Without any it is SD_SAMPLES.  Two of them are never one number: what
- * was traced ran slower. */
+/* The first evidence with stacks that carries this metric; NULL: the first that was
+ * recorded, so that a selection which leaves nothing of it shows nothing, and not
+ * another one in its place.  Without any it is SD_SAMPLES.  Two of them are never one
+ * number: what was traced ran slower. */
 enum sd_evidence sd_profile_evidence(const struct sd_profile *p, const char *metric);
 /* Does any evidence with stacks carry this metric? */
 bool sd_profile_carries(const struct sd_profile *p, const char *metric);

@@ -40,6 +40,16 @@ TEST(the_first_evidence_with_stacks_is_chosen_or_that_with_the_metric)
     CHECK(!sd_profile_carries(&p, "wall"));
 }
 
+TEST(evidence_of_which_a_filter_leaves_nothing_is_chosen_all_the_same)
+{
+    struct sd_profile p = { .recorded = 1u << SD_SAMPLES | 1u << SD_CALLS };
+
+    p.evidence[SD_CALLS].stacks.n = 1;
+    CHECK(!sd_profile_has(&p, SD_SAMPLES) && sd_profile_recorded(&p, SD_SAMPLES));
+    CHECK(sd_profile_evidence(&p, NULL) == SD_SAMPLES);
+    CHECK(!sd_profile_recorded(&p, SD_LINES));
+}
+
 TEST(sentences_about_stacks_name_all_evidence_that_has_them)
 {
     char verbs[SD_EVIDENCE_TEXT], commands[SD_EVIDENCE_TEXT];

@@ -571,6 +571,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->is_timeline_torn |= from->is_timeline_torn;
         into->n_captures += from->n_captures;
         into->is_part |= from->is_part;
+        into->recorded |= from->recorded;
         merge_health(&into->health, &from->health);
         merge_losses(into->index, from->index);
         sd_slices_free(into->index->slices); /* they are of one of the two */

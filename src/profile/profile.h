@@ -236,6 +236,8 @@ struct sd_profile {
     bool is_timeline_torn;     /* ... and some of it is missing, or of the file */
     bool has_calls_cut;        /* traced calls are those of the window: call_window.h */
     uint32_t n_captures;       /* that it was made of */
+    unsigned recorded;         /* what the file has any of, as bits of enum sd_evidence,
+                                  whatever a filter left of it */
     bool is_part;              /* a filter was given: not all of the file */
     struct sd_health health;
     const char *damage;    /* what is missing of the file itself, or NULL */

@@ -277,6 +277,26 @@ static bool needs_look_ahead(const struct sd_screen *s)
     return s->has_section || (s->filter && s->filter->track);
 }
 
+static unsigned recorded_in(const struct sd_event *e)
+{
+    switch (e->kind) {
+    case SD_EVENT_SAMPLE:
+        return 1u << SD_SAMPLES;
+    case SD_EVENT_CALLS:
+    case SD_EVENT_PAIRS:
+    case SD_EVENT_WHOLE_PAIRS:
+    case SD_EVENT_CALLS_RUN:
+    case SD_EVENT_CALL:
+        return 1u << SD_CALLS;
+    case SD_EVENT_LINES:
+        return 1u << SD_LINES;
+    case SD_EVENT_SPAN:
+    case SD_EVENT_POINT:
+        return 0;
+    }
+    return 0;
+}
+
 /* What ends a stream is of no chunk; so is a section that never ended. */
 static int note_time(struct loader *l, const struct sd_event *e)
 {
@@ -302,6 +322,7 @@ static int add_events(struct loader *l)
     l->decoder.spans.request = SD_SPANS_COUNTED;
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
         l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
+        l->p->recorded |= recorded_in(&e);
         rc = note_time(l, &e);
         if (rc == 0)
             rc = sd_screen_passes(&l->screen, l->p, &e);
@@ -418,8 +439,10 @@ static int finish(struct loader *l, struct sd_reader *r)
 
     l->is_unmatched = rc == SD_EUSAGE;
     copy_names(l);
-    if (l->whole)
+    if (l->whole) {
         p->run_end_ns = l->whole->run_end_ns;
+        p->recorded = l->whole->recorded;
+    }
     if (rc == 0)
         rc = find_losses(l, r);
     if (p->window.is_set && p->window.to_ns > p->run_end_ns)

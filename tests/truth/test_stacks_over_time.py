@@ -357,4 +357,18 @@ def test_calls_without_a_timeline_stay_whole_and_say_so(folder):
         contains(result.err, "calls cover the whole run: a window of time does not narrow them")
 
 
+def test_a_part_without_samples_shows_none_and_not_calls_in_their_place(folder):
+    write(folder, "program.py", "import time\nfor i in range(3):\n    sum(range(200000))\n    time.sleep(0.2)\n")
+    result = sonde("run", "-q", "--with", "sample,calls", "--python", PYTHON, "-o", "x.sonde", "program.py", cwd=folder)
+    equal(result.status, 0, result.err)
+    part = ("--from", "300000001ns", "--to", "300000002ns")
+    whole, told = [json.loads(sonde("report", "x.sonde", "--json", *words, cwd=folder).out) for words in ((), part)]
+    equal({"functions", "traced_functions"} <= set(whole), True, "samples and calls of the whole run")
+    equal((told.get("functions", []), told["summary"]["samples"]), ([], 0), "samples of two nanoseconds")
+    equal([row["function"] for row in told["traced_functions"]], [row["function"] for row in whole["traced_functions"]], "calls, which have no time")
+    refused = sonde("report", "x.sonde", "-o", "x.svg", *part, cwd=folder)
+    equal(refused.status, 1, "status of a flame graph of nothing")
+    contains(refused.err, "--from leaves nothing of what was sampled", "stderr")
+
+
 run_tests(globals())

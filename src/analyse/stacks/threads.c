@@ -33,8 +33,10 @@ int sd_thread_cells(struct sd_arena *a, const struct sd_profile *p, uint32_t tra
     if ((process != NONE && !of) || (t->name && !name))
         return sd_no_memory();
     cells[SD_THREAD_PROCESS] = sd_cell_text(of);
-    cells[SD_THREAD_NUMBER] =
-        sd_cell_number(SD_CELL_COUNT, (int64_t)(t->number & INT64_MAX));
+    cells[SD_THREAD_NUMBER] = (struct sd_cell){ 0 };
+    if (t->number != 0) /* 0: its definitions are lost */
+        cells[SD_THREAD_NUMBER] =
+            sd_cell_number(SD_CELL_COUNT, (int64_t)(t->number & INT64_MAX));
     cells[SD_THREAD_NAME] = sd_cell_text(name);
     return 0;
 }
@@ -46,7 +48,9 @@ void sd_thread_words(struct sd_buf *to, const struct sd_profile *p, uint32_t tra
     struct sd_arena arena = { 0 };
     const char *label = process == NONE ? NULL : sd_process_label(p, process, &arena);
 
-    sd_buf_printf(to, "thread %" PRIu64, t->number);
+    sd_buf_text(to, "thread");
+    if (t->number != 0)
+        sd_buf_printf(to, " %" PRIu64, t->number);
     if (t->name && *t->name) {
         sd_buf_text(to, " ");
         sd_text_escape(to, t->name, strlen(t->name));

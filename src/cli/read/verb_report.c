@@ -317,14 +317,17 @@ int sd_report_check_left(const struct sd_report_request *a, const struct sd_prof
     static const size_t narrowing[] = { SD_REPORT_FILTER, SD_REPORT_TRACK,
                                         SD_REPORT_SECTION, SD_REPORT_FROM,
                                         SD_REPORT_TO };
+    enum sd_evidence shown = sd_sample_choice_evidence(p, &a->views.stacks.choice);
     char verbs[SD_EVIDENCE_TEXT];
 
     for (size_t i = 0; i < sizeof narrowing / sizeof *narrowing; i++)
-        if (a->v[narrowing[i]].is_given && !sd_profile_has_stacks(p))
+        if (a->v[narrowing[i]].is_given && !sd_profile_has(p, shown))
             return sd_fail(SD_EABSENT,
                            "--%s leaves nothing of what was %s, so there is nothing to "
                            "draw",
-                           options[narrowing[i]].name, sd_evidence_verbs(verbs));
+                           options[narrowing[i]].name,
+                           sd_profile_recorded(p, shown) ? sd_evidence[shown].verb
+                                                         : sd_evidence_verbs(verbs));
     return 0;
 }
 
