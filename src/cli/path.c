@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/path.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
 
 const char *sd_path_base(const char *path)
 {
@@ -81,4 +85,19 @@ const char *sd_path_find_program(struct sd_arena *a, const char *name)
             return NULL;
         at += n + 1;
     }
+}
+
+int sd_path_new_folder(struct sd_arena *a, const char *name, char **out)
+{
+    const char *above = getenv("TMPDIR");
+    char *folder =
+        sd_arena_printf(a, "%s/%s-XXXXXX", above && *above ? above : "/tmp", name);
+
+    *out = NULL;
+    if (!folder)
+        return sd_no_memory();
+    if (!mkdtemp(folder))
+        return sd_fail_errno(errno, "cannot make a folder for the page: %s", folder);
+    *out = folder;
+    return 0;
 }

@@ -17,4 +17,7 @@ bool sd_path_has_suffix(const char *path, const char *suffix);
 /* Where the shell would find this program: itself when there is a '/' in it, else the
  * first of that name on PATH; NULL when there is none.  In the arena. */
 const char *sd_path_find_program(struct sd_arena *a, const char *name);
+/* Makes a folder of temporary files, "TMPDIR/NAME-XXXXXX", that nobody else can read.
+ */
+int sd_path_new_folder(struct sd_arena *a, const char *name, char **out);
 #endif

@@ -235,6 +235,27 @@ def test_it_ends_in_order(folder):
             helpers.equal((status, out), (0, ""), "status and further output after %s: %s" % (how.name, err))
 
 
+def test_the_browser_is_given_a_private_file_and_no_token(folder):
+    script, seen = os.path.join(folder, "browser.sh"), os.path.join(folder, "seen")
+    with open(script, "w") as f:
+        f.write('echo "$1" >"%s.new"; cat "$1" >"%s.page"; stat -c %%a "$1" "${1%%/*}" >>"%s.new"; mv "%s.new" "%s"\n' % (seen, seen, seen, seen, seen))
+    command = [helpers.SONDE, "view", "--serve", capture(folder)]
+    environment = dict(helpers.clean_env(), BROWSER="sh " + script, TMPDIR=folder)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    try:
+        address = process.stdout.readline().decode().strip()
+        helpers.wait_for(lambda: os.path.exists(seen), "the browser")
+        with open(seen) as f, open(seen + ".page") as page:
+            (path, file_mode, folder_mode), html = f.read().split(), page.read()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    token = address.partition("#")[2]
+    helpers.equal((len(token), token in path, file_mode, folder_mode), (32, False, "600", "700"), "the file")
+    helpers.contains(html, 'content="0; url=%s"' % address, "the page")
+    helpers.equal((process.returncode, os.path.exists(os.path.dirname(path))), (0, False), "status, and whether the folder is left")
+
+
 def test_what_cannot_be_served_is_refused(folder):
     helpers.write(folder, "empty.sonde", "")
     cProfile.runctx("sum(range(9))", {}, {}, os.path.join(folder, "old.pstats"))

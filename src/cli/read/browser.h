@@ -4,7 +4,7 @@
 /* browser: opens a page in the user's browser: the program that BROWSER names, or
  * xdg-open. */
 
-/* A file or an address.  SD_ELACKS with a sentence that says where the page is, when no
+/* SD_ELACKS with a sentence that says where the page is, when no
  * browser opens it. */
 int sd_browser_open(const char *page);
 #endif

@@ -47,18 +47,15 @@ struct page_path {
 
 static int new_path(struct sd_arena *a, const char *shown, struct page_path *out)
 {
-    const char *folder = getenv("TMPDIR"), *base = sd_path_base(shown);
+    const char *base = sd_path_base(shown);
     size_t n;
+    int rc;
 
     base = strcmp(base, "-") == 0 || !*base ? "stdin" : base;
     n = strlen(base) - (sd_path_has_suffix(base, ".sonde") ? strlen(".sonde") : 0);
-    out->folder =
-        sd_arena_printf(a, "%s/sonde-view-XXXXXX", folder && *folder ? folder : "/tmp");
-    if (!out->folder)
-        return sd_no_memory();
-    if (!mkdtemp(out->folder))
-        return sd_fail_errno(errno, "cannot make a folder for the page: %s",
-                             out->folder);
+    rc = sd_path_new_folder(a, "sonde-view", &out->folder);
+    if (rc < 0)
+        return rc;
     out->file = sd_arena_printf(a, "%s/%.*s.html", out->folder, (int)n, base);
     return out->file ? 0 : sd_no_memory();
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/say.h"
+#include "cli/serve/address_file.h"
 #include "cli/serve/http.h"
 #include "report/page/html_page.h"
 
@@ -18,6 +19,7 @@ enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404 };
 struct server {
     struct sd_served_page *page;
     struct sd_buf policy;
+    struct sd_address_file address; /* that the browser was given */
 };
 
 /* --- Answers */
@@ -84,8 +86,20 @@ static void ending_signals(sigset_t *set)
             sigaddset(set, signals[i]);
 }
 
+static void open_page(const struct sd_serve_request *r, struct server *s,
+                      const char *address)
+{
+    int rc = r->open ? sd_address_file_make(&s->address, address) : 0;
+
+    if (rc == 0 && r->open)
+        rc = r->open(s->address.path);
+    if (rc < 0)
+        sd_say("%s", sd_fail_text());
+}
+
 /* The first line of stdout is the address, for whoever started us. */
-static int announce(const struct sd_serve_request *r, const struct sd_http *http)
+static int announce(const struct sd_serve_request *r, struct server *s,
+                    const struct sd_http *http)
 {
     char address[96];
 
@@ -94,8 +108,7 @@ static int announce(const struct sd_serve_request *r, const struct sd_http *http
     if (printf("%s\n", address) < 0 || fflush(stdout) != 0)
         return sd_fail_errno(errno, "cannot print the address");
     sd_say("serving %s until Control-C", r->served.files[0]);
-    if (r->open && r->open(address) < 0)
-        sd_say("%s", sd_fail_text());
+    open_page(r, s, address);
     return 0;
 }
 
@@ -110,9 +123,10 @@ static int serve(const struct sd_serve_request *r, struct server *s)
     if (rc == 0)
         rc = sd_served_page_open(&r->served, &s->page);
     if (rc == 0)
-        rc = announce(r, http);
+        rc = announce(r, s, http);
     while (rc == 0 && sigwait(&ending, &got) != 0)
         ;
+    sd_address_file_remove(&s->address);
     if (sd_served_page_is_busy(s->page))
         _exit(rc < 0 ? sd_say_failure(rc) : 0);
     sd_http_close(http);

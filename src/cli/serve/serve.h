@@ -8,9 +8,9 @@
 struct sd_serve_request {
     struct sd_served_request served;
     uint16_t port; /* 0: any */
-    /* Shows the address to the user, after it was printed; NULL: nobody does.  A
-     * failure is said, and the server goes on. */
-    int (*open)(const char *address);
+    /* Shows the user a page, which leads to the address; NULL: nobody does.  A failure
+     * is said, and the server goes on. */
+    int (*open)(const char *page);
 };
 
 /* Serves until SIGINT, SIGTERM or SIGHUP, and then returns 0. */
