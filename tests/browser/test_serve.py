@@ -227,6 +227,20 @@ def test_a_shared_page_tells_no_folder_and_answers_no_query(folder):
         helpers.equal((status, b"--share" in body, b"/x/" in body), (400, True, False), "answer to a query")
 
 
+def test_shared_files_of_one_name_stay_two(folder):
+    c = made.Capture()
+    main = c.track(made.THREAD, 7, "MainThread", c.track(made.PROCESS, 7, "python"))
+    for i, name in enumerate(("/x/same.py", "/y/same.py", "/x/same.py", "/z/other.py")):
+        c.sample(main, c.stack((c.function("f", name, 10), 11)), i * MS, 1, cpu=MS)
+    with Server(c.save(os.path.join(folder, "two.sonde")), words=["--share"]) as server:
+        server.wait_until_read()
+        payload = server.payload()
+    helpers.equal(sorted(s for s in payload["strings"] if ".py" in s), ["other.py", "same.py", "same.py (2)"], "names of files")
+    helpers.equal(payload["stacks"][0]["functions"]["name"]["n"], 3, "functions")
+    source = next(view for view in payload["views"] if view["name"] == "source")
+    helpers.equal(len(source["data"]["files"]), 3, "files with figures")
+
+
 def test_it_ends_in_order(folder):
     for how in (signal.SIGINT, signal.SIGTERM):
         with Server(capture(folder, "%d.sonde" % how)) as server:

@@ -134,13 +134,13 @@ static int add_stacks(struct sd_page_maker *m, enum sd_evidence e,
 }
 
 bool sd_page_hide_drawings(struct sd_page_maker *m,
-                           bool (*hide)(struct sd_arena *a, struct sd_drawing *d))
+                           bool (*hide)(void *of, struct sd_drawing *d), void *of)
 {
     bool is_done = true;
 
     for (struct sd_made_view *v = m->made; v; v = v->next)
         for (size_t i = 0; i < v->view.n_drawings; i++)
-            is_done &= hide(&m->arena, &v->view.drawings[i]);
+            is_done &= hide(of, &v->view.drawings[i]);
     return is_done;
 }
 

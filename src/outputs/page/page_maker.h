@@ -89,7 +89,7 @@ int sd_page_views_of(struct sd_page_maker *m);
 
 /* Calls it with every drawing; false when one of them was. */
 bool sd_page_hide_drawings(struct sd_page_maker *m,
-                           bool (*hide)(struct sd_arena *a, struct sd_drawing *d));
+                           bool (*hide)(void *of, struct sd_drawing *d), void *of);
 /* page_opens.c: what is selected at first, of a page that has its stacks.  SD_EUSAGE
  * where it is not to be found. */
 int sd_page_open_with(struct sd_page_maker *m);

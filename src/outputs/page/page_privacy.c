@@ -6,6 +6,8 @@
  * the last part stays. */
 #include <string.h>
 
+#include "base/assert.h"
+#include "base/intern.h"
 #include "base/mem.h"
 #include "outputs/page/page_maker.h"
 
@@ -70,8 +72,8 @@ static bool is_one_of(const char *name, const char *const *names)
 
 /* What one is, is known by its column; of the others every word is looked at. */
 static const char *const secrets[] = { "host", "command", NULL };
-static const char *const paths[] = { "file", "caller_file", "callee_file", "where",
-                                     NULL };
+static const char *const files[] = { "file", "caller_file", "callee_file", NULL };
+static const char *const paths[] = { "where", NULL };
 static const char *const names[] = {
     "section", "path", "tensor", "shape", "dtype", NULL
 };
@@ -85,17 +87,58 @@ static void hide_folders(const char **path)
         *path = slash + 1;
 }
 
-static bool hide_cell(struct sd_arena *a, const struct sd_column *column,
+/* --- Files: two of one name stay two */
+
+struct hider {
+    struct sd_arena *arena;
+    struct sd_intern files; /* by their whole names */
+    struct sd_intern names; /* as they are shown */
+};
+
+/* "a.py", and "a.py (2)" of another file that would be the same. */
+static int name_file(struct hider *h, const char *file, uint32_t *at)
+{
+    const char *name = sd_site_short_file(&(struct sd_site){ .file = file });
+    const char *numbered = name;
+    size_t n_known = h->names.n;
+    int rc = sd_intern(&h->names, name, strlen(name), at);
+
+    for (unsigned k = 2; rc == 0 && h->names.n == n_known; k++) {
+        numbered = sd_arena_printf(h->arena, "%s (%u)", name, k);
+        rc = numbered ? sd_intern(&h->names, numbered, strlen(numbered), at)
+                      : sd_no_memory();
+    }
+    return rc;
+}
+
+/* False: out of memory. */
+static bool hide_file(struct hider *h, const char **file)
+{
+    uint32_t n_known = (uint32_t)h->files.n, at, name;
+
+    if (!*file)
+        return true;
+    if (sd_intern(&h->files, *file, strlen(*file), &at) < 0 ||
+        (at == n_known && name_file(h, *file, &name) < 0))
+        return false;
+    sd_assert(h->files.n == h->names.n);
+    *file = h->names.items[at].p;
+    return true;
+}
+
+static bool hide_cell(struct hider *h, const struct sd_column *column,
                       struct sd_cell *cell)
 {
     if (cell->kind != SD_CELL_TEXT)
         return true;
     if (is_one_of(column->name, secrets))
         *cell = (struct sd_cell){ 0 };
+    else if (is_one_of(column->name, files))
+        return hide_file(h, &cell->text);
     else if (is_one_of(column->name, paths))
         hide_folders(&cell->text);
     else if (!is_one_of(column->name, names))
-        return hide(a, &cell->text);
+        return hide(h->arena, &cell->text);
     return true;
 }
 
@@ -120,18 +163,19 @@ static bool hide_lane(struct sd_arena *a, struct sd_page_lane *l)
     return copy && hide_curves(a, copy, l->n_curves);
 }
 
-static bool hide_table(struct sd_arena *a, const struct sd_view_table *t)
+static bool hide_table(struct hider *h, const struct sd_view_table *t)
 {
     bool is_done = true;
 
     for (size_t i = 0; i < t->n_rows; i++)
         for (size_t k = 0; k < t->n_columns; k++)
-            is_done &= hide_cell(a, &t->columns[k], sd_view_cell(t, i, k));
+            is_done &= hide_cell(h, &t->columns[k], sd_view_cell(t, i, k));
     return is_done;
 }
 
-static bool hide_graph(struct sd_arena *a, struct sd_view_graph *g)
+static bool hide_graph(struct hider *h, struct sd_view_graph *g)
 {
+    struct sd_arena *a = h->arena;
     bool is_done = true;
 
     g->title = "";
@@ -139,20 +183,26 @@ static bool hide_graph(struct sd_arena *a, struct sd_view_graph *g)
         is_done &= hide(a, &g->nodes[i].name) && hide(a, &g->nodes[i].function);
     /* As hide_stacks leaves them, so that a node finds its function. */
     for (size_t i = 0; i < g->n_nodes; i++)
-        g->nodes[i].file =
-            sd_site_short_file(&(struct sd_site){ .file = g->nodes[i].file });
+        is_done &= hide_file(h, &g->nodes[i].file);
     return is_done && hide(a, &g->subtitle);
 }
 
 /* As the functions of stacks are called, so that the two still belong together. */
-static void hide_source(struct sd_view_source *s)
+static bool hide_source(struct hider *h, struct sd_view_source *s)
 {
-    for (size_t i = 0; i < s->n_files; i++)
-        s->files[i].file = s->files[i].short_file;
+    bool is_done = true;
+
+    for (size_t i = 0; i < s->n_files; i++) {
+        is_done &= hide_file(h, &s->files[i].file);
+        s->files[i].short_file = s->files[i].file;
+    }
+    return is_done;
 }
 
-static bool hide_drawing(struct sd_arena *a, struct sd_drawing *d)
+static bool hide_drawing(void *of, struct sd_drawing *d)
 {
+    struct hider *h = of;
+    struct sd_arena *a = h->arena;
     bool is_done = true;
 
     switch (d->shape) {
@@ -160,10 +210,9 @@ static bool hide_drawing(struct sd_arena *a, struct sd_drawing *d)
         d->series.subtitle = NULL;
         return hide_curves(a, d->series.curves, d->series.n_curves);
     case SD_SHAPE_GRAPH:
-        return hide_graph(a, &d->graph);
+        return hide_graph(h, &d->graph);
     case SD_SHAPE_SOURCE:
-        hide_source(&d->source);
-        break;
+        return hide_source(h, &d->source);
     case SD_SHAPE_GROWTH:
         d->growth.title = NULL;
         for (size_t i = 0; i < d->growth.n_panels; i++)
@@ -184,30 +233,46 @@ static bool hide_drawing(struct sd_arena *a, struct sd_drawing *d)
     return is_done;
 }
 
-static bool hide_stacks(struct sd_arena *a, struct sd_view_stacks *s)
+static bool hide_stacks(struct hider *h, struct sd_view_stacks *s)
 {
     bool is_done = true;
 
-    for (size_t i = 0; i < s->n_functions; i++)
-        s->functions[i].file = s->functions[i].short_file;
+    for (size_t i = 0; i < s->n_functions; i++) {
+        is_done &= hide_file(h, &s->functions[i].file);
+        s->functions[i].short_file = s->functions[i].file;
+    }
     for (size_t i = 0; i < s->n_threads; i++)
-        is_done &=
-            hide(a, &s->threads[i].process_label) && hide(a, &s->threads[i].name);
+        is_done &= hide(h->arena, &s->threads[i].process_label) &&
+                   hide(h->arena, &s->threads[i].name);
     return is_done;
 }
 
-static bool hide_view(struct sd_page_maker *m, const struct sd_page_view *v)
+static bool hide_view(struct hider *h, const struct sd_page_view *v)
 {
-    bool is_done = !v->table || hide_table(&m->arena, v->table);
+    bool is_done = !v->table || hide_table(h, v->table);
 
     for (size_t i = 0; i < v->n_variants; i++)
-        is_done &= hide_table(&m->arena, v->variants[i].table);
+        is_done &= hide_table(h, v->variants[i].table);
     return is_done;
+}
+
+/* The hottest rows are those of a view, which has them hidden. */
+static bool hide_hottest(struct hider *h, const struct sd_page_maker *m)
+{
+    const struct sd_view_table *t = m->page.hottest;
+
+    for (size_t i = 0; t && i < m->n_views; i++)
+        if (m->views[i].table && m->views[i].table->cells == t->cells)
+            return true;
+    return !t || hide_table(h, t);
 }
 
 int sd_page_hide(struct sd_page_maker *m)
 {
+    struct hider h = { .arena = &m->arena };
     bool is_done = true;
+
+    h.files.arena = h.names.arena = &m->arena;
 
     m->page.command = NULL;
     for (size_t i = 0; i < m->findings.n; i++)
@@ -219,11 +284,12 @@ int sd_page_hide(struct sd_page_maker *m)
     for (size_t i = 0; i < m->n_notes; i++)
         is_done &= hide(&m->arena, &m->notes[i]);
     for (size_t i = 0; i < m->n_stacks; i++)
-        is_done &= hide_stacks(&m->arena, &m->stacks[i]);
+        is_done &= hide_stacks(&h, &m->stacks[i]);
     for (size_t i = 0; i < m->n_views; i++)
-        is_done &= hide_view(m, &m->views[i]);
-    is_done &= sd_page_hide_drawings(m, hide_drawing);
-    if (m->page.hottest)
-        is_done &= hide_table(&m->arena, m->page.hottest);
+        is_done &= hide_view(&h, &m->views[i]);
+    is_done &= sd_page_hide_drawings(m, hide_drawing, &h);
+    is_done &= hide_hottest(&h, m);
+    sd_intern_release(&h.files);
+    sd_intern_release(&h.names);
     return is_done && hide(&m->arena, &m->page.complaint) ? 0 : sd_no_memory();
 }
