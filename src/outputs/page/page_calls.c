@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* page_calls: functions and who calls whom, of a pstats file, as a page. */
+#include "analyse/findings/stats_findings.h"
 #include "analyse/stacks/graph_source.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -56,6 +57,7 @@ static int make_functions(struct sd_page_maker *m, const struct sd_call_stats *s
     return rc < 0 ? rc : sd_view_table_sort(v, t, "tottime", 0);
 }
 
+/* The same pairs twice: by who is called, and by who calls. */
 enum pair_column {
     PAIR_CALLER,
     PAIR_CALLER_FILE,
@@ -77,6 +79,17 @@ static const struct sd_column pair_columns[] = {
     [PAIR_LINE] = { "line", "its first line", SD_CELL_COUNT, false, 0 },
 };
 enum { N_PAIR_COLUMNS = PAIR_LINE + 1 };
+static const struct sd_column callee_columns[] = {
+    [PAIR_CALLER] = { "function", "who calls", SD_CELL_TEXT, false, 0 },
+    [PAIR_CALLER_FILE] = { "file", "its file", SD_CELL_TEXT, false, 0 },
+    [PAIR_CALLER_LINE] = { "line", "its first line", SD_CELL_COUNT, false, 0 },
+    [PAIR_CALLS] = { "ncalls", "calls from there", SD_CELL_COUNT, false, 0 },
+    [PAIR_TOTAL] = { "cumtime", "time of these calls", SD_CELL_NS, false, 0 },
+    [PAIR_NAME] = { "callee", "who is called", SD_CELL_TEXT, false, 0 },
+    [PAIR_FILE] = { "callee_file", "its file", SD_CELL_TEXT, false, 0 },
+    [PAIR_LINE] = { "callee_line", "its first line", SD_CELL_COUNT, false, 0 },
+};
+_Static_assert(sizeof callee_columns == sizeof pair_columns, "both have each figure");
 
 static int put_pair(struct sd_page_maker *m, const struct sd_call_stats *s,
                     const struct sd_call_function *f, const struct sd_call_edge *e,
@@ -94,7 +107,8 @@ static int put_pair(struct sd_page_maker *m, const struct sd_call_stats *s,
 }
 
 static int make_pairs(struct sd_page_maker *m, const struct sd_call_stats *s,
-                      struct sd_view *v)
+                      const char *name, const char *title,
+                      const struct sd_column *columns, struct sd_view *v)
 {
     struct sd_view_table *t;
     size_t n = 0, row = 0;
@@ -102,7 +116,7 @@ static int make_pairs(struct sd_page_maker *m, const struct sd_call_stats *s,
 
     for (size_t i = 0; i < s->n_listed; i++)
         n += sd_call_stats_at(s, s->listed[i])->n_callers;
-    t = sd_view_add(v, "callers", "Callers", pair_columns, N_PAIR_COLUMNS, n);
+    t = sd_view_add(v, name, title, columns, N_PAIR_COLUMNS, n);
     if (!t)
         return SD_ENOMEM;
     for (size_t i = 0; i < s->n_listed && rc == 0; i++) {
@@ -154,22 +168,42 @@ static int add_calls_head(struct sd_page_maker *m, const struct sd_call_stats *s
     return rc;
 }
 
+static int add_pairs(struct sd_page_maker *m, const struct sd_call_stats *s,
+                     const char *name, const char *title,
+                     const struct sd_column *columns)
+{
+    struct sd_view *v = sd_page_new_view(m);
+    int rc = v ? make_pairs(m, s, name, title, columns, v) : SD_ENOMEM;
+
+    return rc < 0 ? rc : sd_page_add_table(m, v);
+}
+
+static int find(struct sd_page_maker *m, const struct sd_call_stats *s)
+{
+    m->page.findings = &m->findings;
+    return sd_stats_findings_of_calls(s, &m->arena, &m->findings);
+}
+
 static int add_calls(struct sd_page_maker *m, const struct sd_call_stats *s)
 {
-    struct sd_view *functions = sd_page_new_view(m), *pairs = sd_page_new_view(m),
-                   *graph = sd_page_new_view(m);
-    int rc = functions && pairs && graph ? add_calls_head(m, s) : SD_ENOMEM;
+    struct sd_view *functions = sd_page_new_view(m), *graph = sd_page_new_view(m);
+    int rc = functions && graph ? add_calls_head(m, s) : SD_ENOMEM;
 
     if (rc == 0)
         rc = make_functions(m, s, functions);
     if (rc == 0)
         rc = sd_page_add_table(m, functions);
     if (rc == 0)
-        rc = make_pairs(m, s, pairs);
+        rc = add_pairs(m, s, "callers", "Callers", pair_columns);
     if (rc == 0)
-        rc = sd_page_add_table(m, pairs);
+        rc = add_pairs(m, s, "callees", "Callees", callee_columns);
     if (rc == 0)
         rc = add_graph(m, s, graph);
+    if (rc == 0)
+        rc = find(m, s);
+    if (rc == 0)
+        rc = sd_page_add_note(m, "This file knows who called whom, but no stacks: "
+                                 "there is no flame graph of it.");
     if (rc == 0)
         sd_page_set_hottest(m, &functions->tables[0]);
     return rc;

@@ -2,6 +2,7 @@
 /* page_lines: functions with their lines, of a file of line_profiler, as a page. */
 #include <stdlib.h>
 
+#include "analyse/findings/stats_findings.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -186,6 +187,9 @@ int sd_page_put_lines(const struct sd_page_request *request,
     int rc;
 
     sd_page_maker_init(&m, request);
-    rc = add_functions(&m, lines);
+    m.page.findings = &m.findings;
+    rc = sd_stats_findings_of_lines(lines, &m.arena, &m.findings);
+    if (rc == 0)
+        rc = add_functions(&m, lines);
     return sd_page_finish(&m, rc < 0 ? rc : add_source(&m, lines), out);
 }

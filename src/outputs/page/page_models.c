@@ -2,6 +2,7 @@
 /* page_models: a counted model as views of a page. */
 #include <string.h>
 
+#include "analyse/findings/stats_findings.h"
 #include "analyse/model/model_view.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -175,9 +176,12 @@ int sd_page_put_model(const struct sd_page_request *request,
                       const struct sd_view_request *views, struct sd_out *out)
 {
     struct sd_page_maker m;
+    int rc;
 
     sd_page_maker_init(&m, request);
-    return sd_page_finish(&m, sd_page_add_model(&m, c, views), out);
+    m.page.findings = &m.findings;
+    rc = sd_stats_findings_of_model(c, &m.arena, &m.findings);
+    return sd_page_finish(&m, rc < 0 ? rc : sd_page_add_model(&m, c, views), out);
 }
 
 /* --- Of a capture */
