@@ -37,8 +37,8 @@ static struct {
     sd_session_stopped *at_stop; /* or NULL */
     _Atomic bool has_asked_env;
     _Atomic bool watches_forks;
-    struct identity self, parent; /* parent: only one that is in the capture too */
-    _Atomic uint32_t own_ticks;   /* where nobody outside advances any */
+    struct identity self, parent;      /* parent: only one that is in the capture too */
+    _Atomic uint32_t own_ticks;        /* where nobody outside advances any */
     _Atomic(_Atomic uint32_t *) ticks; /* NULL: nobody has asked for them */
 } session = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

@@ -58,9 +58,9 @@ _Atomic uint64_t *sd_session_peak_word(void);
  * those outside what our own readings of /proc came to. */
 uint64_t sd_session_own_written(void);
 /* A word that changes when something happened that whoever logs without a clock has to
- * note the time of: a section begins or ends, or 10 ms have passed where the owner of the
- * capture can tell.  Who asks for it makes it move from now on.  After a fork the child
- * asks again.  Never NULL. */
+ * note the time of: a section begins or ends, or 10 ms have passed where the owner of
+ * the capture can tell.  Who asks for it makes it move from now on.  After a fork the
+ * child asks again.  Never NULL. */
 _Atomic uint32_t *sd_session_ticks(void);
 /* hot: something of that kind happened just now, later than any time that was noted. */
 void sd_session_tick(void);

@@ -438,7 +438,7 @@ def test_who_quits_the_debugger_ends_the_program_there(folder):
 def test_a_format_without_lines_is_refused_before_the_program_starts(folder):
     status, out, err = lines(folder, SCRIPT, "-o", os.path.join(folder, "o.collapsed"))
     equal((status, out), (2, ""), "status and output (%s)" % err)
-    contains(err, "which records no sampled stacks or traced calls; record them with: sonde run --with sample, or sonde calls")
+    contains(err, "which records no sampled stacks, traced calls or allocated memory; record them with: sonde run --with sample, sonde calls, or sonde alloc")
     equal([name for name in os.listdir(folder) if name.startswith("o.")], [], "files")
 
 

@@ -362,7 +362,7 @@ def test_no_flame_graph_of_nothing(folder):
     """It is samples that are missing, not readings."""
     result = sonde("record", "-o", "x.svg", "--", "true", cwd=folder)
     equal((result.status, os.listdir(folder)), (1, ["x.svg.sonde"]), "status and files (%s)" % result.err)
-    contains(result.err, "it has no sampled stacks, traced calls or readings over time; record them with: sonde run --with sample")
+    contains(result.err, "it has no sampled stacks, traced calls, allocated memory or readings over time; record them with: sonde run --with sample")
 
 
 def test_code_that_comes_and_goes(folder):

@@ -7,6 +7,7 @@ address among the symbols of the extension, and calls it while a function whose 
 """
 import csv
 import io
+import json
 import os
 import re
 import sys
@@ -81,6 +82,17 @@ def test_lines(folder):
     lines = {row["function"]: row for row in rows_of(path) if row.get("hits") not in (None, "", "0")}
     equal(lines["before"]["hits"], "100", "hits of the line of before")
     assert "after" not in lines, lines["after"]
+
+
+def test_alloc(folder):
+    """What was allocated before is there, and what is allocated after is not."""
+    script = PROGRAM.replace("return 1\ndef after(): return 1", "return bytes(100003)\ndef after(): return bytes(100003)")
+    script = script.replace("sum(f() for i in range(n))", "sum(len(f()) for i in range(n))").replace("print(total, hook)", "print(total // 100003, hook)")
+    path = recorded(folder, "alloc", script=script)
+    rows = json.loads(sonde("report", "--alloc", "--total", "--by", "function", "--json", "-n", "0", path).out)["allocations"]
+    counts = {row["function"]: row["count"] for row in rows if row["bytes"] >= 100003}
+    equal(counts.get("before"), 100, "allocations of before")
+    assert "after" not in counts, counts
 
 
 def test_thread(folder):

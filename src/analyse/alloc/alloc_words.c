@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/sum.h"
 #include "base/text.h"
-#include "capture/alloc_cell.h"
+#include "profile/alloc/alloc_evidence.h"
 
 static int64_t bounded(uint64_t n) { return n < INT64_MAX ? (int64_t)n : INT64_MAX; }
 
@@ -46,7 +46,7 @@ void sd_alloc_summarize(const struct sd_profile *p, struct sd_alloc_summary *s)
 
     *s = (struct sd_alloc_summary){
         .mode = t->has_modes ? NULL : modes[t->mode],
-        .layer = sd_profile_meta(p, SD_META_ALLOC_LAYER),
+        .layer = sd_alloc_evidence_layer(p),
         .allocations = sd_alloc_totals_sum(t, SD_ALLOCS_BLOCKS),
         .bytes = sd_alloc_totals_sum(t, SD_ALLOCS_BYTES),
         .leaked_allocations = sd_alloc_totals_sum(t, SD_ALLOCS_LEAKED_BLOCKS),

@@ -171,7 +171,7 @@ int sd_report_alloc_check(const struct sd_report_request *a, const struct sd_pro
 
 /* --- The answer */
 
-int sd_report_put_alloc(const struct sd_report_request *a, const struct sd_profile *p,
+int sd_report_alloc_put(const struct sd_report_request *a, const struct sd_profile *p,
                         struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);

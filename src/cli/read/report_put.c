@@ -112,7 +112,7 @@ static int put_tables(const struct sd_report_request *a, const struct sd_profile
     int rc;
 
     if (a->v[SD_REPORT_ALLOC].number && a->form == SD_FORM_TEXT)
-        return sd_report_put_alloc(a, p, out, fd);
+        return sd_report_alloc_put(a, p, out, fd);
     if (is_of_lines(a, p))
         return put_lines(a, p, out, fd);
     if (sd_views_are_traced(p, &a->views) && a->form == SD_FORM_TEXT)

@@ -123,7 +123,7 @@ int sd_report_alloc_read(struct sd_report_request *a);
 int sd_report_alloc_check(const struct sd_report_request *a,
                           const struct sd_profile *p);
 /* The summary and the table, as text. */
-int sd_report_put_alloc(const struct sd_report_request *a, const struct sd_profile *p,
+int sd_report_alloc_put(const struct sd_report_request *a, const struct sd_profile *p,
                         struct sd_out *out, int fd);
 
 /* --- report_put.c */

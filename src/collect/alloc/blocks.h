@@ -4,11 +4,11 @@
 /* blocks: adds up in this process what each stack allocated (the mode `aggregate`).
  *
  * Live blocks are in memory of this process; the sums are cells of the table of stacks
- * (capture/alloc_cell.h) and survive any death.  One lock is over all of it. */
+ * (capture/alloc/alloc_cell.h) and survive any death.  One lock is over all of it. */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 
 struct sd_alloc_thread;
 

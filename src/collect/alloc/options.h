@@ -3,7 +3,7 @@
 #define SD_ALLOC_OPTIONS_H
 /* options: the options of the collector alloc, in the order of about.c. */
 #include "base/option.h"
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 
 enum {
     SD_ALLOC_OPT_LAYER,

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/error.h"
-#include "capture/alloc_events.h"
+#include "capture/alloc/alloc_events.h"
 #include "collect/alloc/blocks.h"
 #include "collect/alloc/poisson.h"
 #include "collect/alloc/stacks.h"
@@ -342,7 +342,8 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
 
     sd_assert(!r->is_on);
     if (!threads.has_key && pthread_key_create(&threads.key, end_thread) != 0)
-        return sd_fail(SD_EFULL, "the process has no room for another thread key");
+        return sd_fail(SD_EFULL, "the program has used up its keys of thread-local "
+                                 "storage (pthread_key_create), and Sonde needs one");
     threads.has_key = true;
     r->writer = w;
     r->mode = mode;

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 #include "collect/alloc/options.h"
 
 struct sd_log;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 #include "capture/cells.h"
 #include "collect/alloc/utf8.h"
 #include "collect/shared/source_name.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ALLOC_STACKS_H
 #define SD_ALLOC_STACKS_H
-/* stacks: numbers the stacks of this process, in its table (capture/alloc_cell.h).
+/* stacks: numbers the stacks of this process, in its table
+ * (capture/alloc/alloc_cell.h).
  *
  * A stack is a node: its parent, and a place in a code object.  Known nodes are found
  * without a lock, by any thread; a new one is added under the lock.

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "capture/alloc_events.h"
+#include "capture/alloc/alloc_events.h"
 #include "capture/log.h"
 #include "capture/writer.h"
 #include "collect/alloc/pymem.h"

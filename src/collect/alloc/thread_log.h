@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ALLOC_THREAD_LOG_H
 #define SD_ALLOC_THREAD_LOG_H
-/* thread_log: the record that a thread fills with its events (capture/alloc_events.h),
- * and everything that happens rarely there: a new record, a new run, the time. */
+/* thread_log: the record that a thread fills with its events
+ * (capture/alloc/alloc_events.h), and everything that happens rarely there: a new
+ * record, a new run, the time. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -9,7 +9,7 @@
  * What changed is looked up, mostly one node. */
 #include <stdint.h>
 
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 
 struct sd_alloc_thread;
 

@@ -39,7 +39,8 @@ static int check_file_name(const struct listing *l)
         return bad_list(l, "it names a file that is not beside it");
     if (n >= 12 && memcmp(text + n - 12, ".safetensors", 12) == 0)
         return 0;
-    return sd_fail(SD_EFORMAT, "the list names %.*s, but only safetensors files can be read",
+    return sd_fail(SD_EFORMAT,
+                   "the list names %.*s, but only safetensors files can be read",
                    (int)n, text);
 }
 

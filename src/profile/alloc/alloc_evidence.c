@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "capture/alloc/alloc_cell.h"
 #include "profile/profile_define.h"
 #include "profile/samples.h"
 
@@ -95,4 +96,9 @@ int sd_alloc_evidence_make(struct sd_profile *p)
         if (!(p->allocs.items[i].flags & SD_ALLOCS_APART))
             rc = add(p, &p->allocs.items[i], metrics, chosen, n);
     return rc;
+}
+
+const char *sd_alloc_evidence_layer(const struct sd_profile *p)
+{
+    return sd_profile_meta(p, SD_META_ALLOC_LAYER);
 }

@@ -13,6 +13,8 @@ enum { SD_ALLOCATOR_SHIFT = 8 };
 
 /* 0 or SD_ENOMEM. */
 int sd_alloc_evidence_make(struct sd_profile *p);
+/* Which allocators were recorded ("all"); NULL: not known. */
+const char *sd_alloc_evidence_layer(const struct sd_profile *p);
 /* The name of the metric that an amount has there: "peak_bytes". */
 const char *sd_alloc_value_name(enum sd_alloc_value v);
 #endif

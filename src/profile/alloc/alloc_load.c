@@ -31,7 +31,7 @@ struct job {
 
 /* --- What was recorded, and what is asked for */
 
-static enum sd_alloc_mode mode_of(const struct sd_profile *p)
+static enum sd_allocs_mode mode_of(const struct sd_profile *p)
 {
     const char *mode = sd_profile_meta(p, SD_META_ALLOC_MODE);
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/table.h"
-#include "capture/alloc_events.h"
+#include "capture/alloc/alloc_events.h"
 #include "profile/alloc/alloc_blocks.h"
 #include "profile/alloc/alloc_maps.h"
 #include "profile/alloc/alloc_tables.h"

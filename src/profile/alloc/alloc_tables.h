@@ -2,14 +2,14 @@
 #ifndef SD_PROFILE_ALLOC_TABLES_H
 #define SD_PROFILE_ALLOC_TABLES_H
 /* alloc_tables: the stacks that allocated, and sums over them, of every process: cells
- * (capture/alloc_cell.h) in ids of the profile.
+ * (capture/alloc/alloc_cell.h) in ids of the profile.
  *
  * As with calls a name may be defined behind the cell that has it, so a table is
  * gathered first and understood at the end of its stream.  It is then kept until the
  * logs that name its cells are replayed, at 8 bytes a stack.
  *
  * Cells are foreign: a parent stands before its child, or the stack is lost. */
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 #include "capture/cells.h"
 #include "profile/profile.h"
 

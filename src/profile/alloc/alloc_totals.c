@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "capture/alloc/alloc_cell.h"
 
 static int add_moments(struct sd_alloc_totals *t,
                        const int64_t moments[SD_ALLOC_MOMENTS])
@@ -19,6 +20,11 @@ static int add_moments(struct sd_alloc_totals *t,
     t->moments = all;
     memcpy(all + at, moments, SD_ALLOC_MOMENTS * sizeof *all);
     return 0;
+}
+
+const char *sd_alloc_total_allocator(uint32_t flags)
+{
+    return sd_allocator_name(flags & SD_ALLOCS_BY);
 }
 
 int sd_alloc_totals_add(struct sd_alloc_totals *t, const struct sd_alloc_total *one,

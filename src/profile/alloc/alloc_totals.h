@@ -36,7 +36,7 @@ enum sd_alloc_value {
 };
 enum { SD_ALLOCS_PAIRS = SD_ALLOCS_VALUES / 2 }; /* of bytes and blocks */
 
-enum sd_alloc_mode { SD_ALLOCS_FULL, SD_ALLOCS_AGGREGATE, SD_ALLOCS_SAMPLE };
+enum sd_allocs_mode { SD_ALLOCS_FULL, SD_ALLOCS_AGGREGATE, SD_ALLOCS_SAMPLE };
 
 enum sd_alloc_total_flags {
     SD_ALLOCS_BY = 0xff,     /* enum sd_allocator */
@@ -78,12 +78,14 @@ struct sd_alloc_totals {          /* all zero is a fresh one */
     struct sd_alloc_process *processes; /* owned */
     size_t n_processes, cap_processes;
     struct sd_alloc_choice choice; /* that they were made with */
-    enum sd_alloc_mode mode;
+    enum sd_allocs_mode mode;
     bool is_recorded; /* allocations were, whether there are any */
     bool has_modes;   /* several: of captures that are merged */
     uint64_t lost;    /* events that found no room */
 };
 
+/* The name of the allocator ("malloc") in the flags of a total, or NULL. */
+const char *sd_alloc_total_allocator(uint32_t flags);
 /* `moments` is NULL unless chosen.  0 or SD_ENOMEM. */
 int sd_alloc_totals_add(struct sd_alloc_totals *t, const struct sd_alloc_total *one,
                         const int64_t moments[SD_ALLOC_MOMENTS]);

@@ -20,7 +20,7 @@ enum { SD_CELLS_ALLOC_STACKS = 5, SD_CELLS_ALLOC_SUMS = 6 };
 enum sd_allocator {
     SD_BY_NONE, /* the stack goes on: nothing was allocated at this very place */
 #define ALLOCATOR(id, value, name, layer) SD_BY_##id = value,
-#include "capture/allocators.def"
+#include "capture/alloc/allocators.def"
 #undef ALLOCATOR
 };
 enum { SD_ALLOCATORS = 32 }; /* more than any of these values */

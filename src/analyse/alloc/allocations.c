@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
-#include "capture/alloc_cell.h"
 
 enum { NONE = UINT32_MAX, COLUMNS_MAX = 16 };
 
@@ -247,7 +246,7 @@ static int put_tid(struct table *t, const struct sd_alloc_row *row, struct sd_ce
 static int put_allocator(struct table *t, const struct sd_alloc_row *row,
                          struct sd_cell *to)
 {
-    return put_text(t, sd_allocator_name(row->flags & SD_ALLOCS_BY), to);
+    return put_text(t, sd_alloc_total_allocator(row->flags), to);
 }
 
 static int put_size(struct table *t, const struct sd_alloc_row *row, struct sd_cell *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture/alloc_events.h"
+#include "capture/alloc/alloc_events.h"
 
-#include "capture/alloc_cell.h"
+#include "capture/alloc/alloc_cell.h"
 
 _Static_assert((int)SD_BY_RESERVED < (int)SD_ALLOCATORS &&
                    (int)SD_ALLOCATORS <= (int)SD_ALLOC_ALLOCATOR,
@@ -13,7 +13,7 @@ const char *sd_allocator_name(uint32_t by)
 #define ALLOCATOR(id, value, name, layer)                                              \
     case value:                                                                        \
         return name;
-#include "capture/allocators.def"
+#include "capture/alloc/allocators.def"
 #undef ALLOCATOR
     }
     return NULL;
