@@ -86,7 +86,7 @@ static int fail_to_create(int err, const char *path)
         return sd_fail_errno(err, "cannot create %s", path);
     if (has_directory(path))
         return sd_fail(SD_EACCESS,
-                       "cannot create %s: files cannot be created in its directory",
+                       "cannot create %s: its directory does not accept new files",
                        path);
     return sd_fail(SD_EABSENT, "cannot create %s: its directory does not exist", path);
 }

@@ -278,7 +278,8 @@ int sd_screen_check(const struct sd_screen *s, const struct sd_profile *p)
         sd_buf_release(&known);
     } else if (s->filter->track && !s->saw_track) {
         rc = sd_fail(SD_EUSAGE,
-                     "no process or thread is '%s'; `sonde info` lists what there is",
+                     "the recording has no process or thread \"%s\"; `sonde info` "
+                     "lists those it has",
                      s->filter->track);
     }
     return rc;

@@ -340,7 +340,7 @@ TEST(profile_refuses_filters_that_name_nothing)
     CHECK(sd_maker_try(&m, &(struct sd_filter){ .section = "fitt" }, &p) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "there are fit, fit:step"));
     CHECK(sd_maker_try(&m, &(struct sd_filter){ .track = "999" }, &p) == SD_EUSAGE);
-    CHECK(strstr(sd_fail_text(), "'999'"));
+    CHECK(strstr(sd_fail_text(), "\"999\""));
     sd_maker_release(&m);
 }
 

@@ -53,7 +53,9 @@ static int choose_tracks(const struct sd_profile *p, const char *wanted, bool **
         return sd_no_memory();
     for (uint32_t i = 0; i < p->n_tracks; i++)
         any |= (*out)[i] = sd_filter_takes_track(p, (sd_track_id){ i }, wanted);
-    return any ? 0 : sd_fail(SD_EUSAGE, "no process or thread is '%s'", wanted);
+    return any ? 0
+               : sd_fail(SD_EUSAGE, "the recording has no process or thread \"%s\"",
+                         wanted);
 }
 
 static void release_totals(struct sd_stack_totals *t)

@@ -426,7 +426,7 @@ def test_a_wrong_version_is_noticed(folder):
                 equal((done.status, done.err), (0, ""), "status and stderr with version 3.%d" % minor)
             else:
                 assert done.status == 1, (minor, done.out)
-                assert "is not laid out like that version" in done.err or "has not begun to run" in done.err, (minor, done.err)
+                assert "does not look like that of CPython" in done.err or "has not begun to run" in done.err, (minor, done.err)
 
 
 run_tests(globals())

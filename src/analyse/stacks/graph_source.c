@@ -43,8 +43,8 @@ static int check_metric(const struct sd_profile *p, const char *metric)
         strcmp(metric, "time") == 0 || strcmp(metric, "cpu_time") == 0)
         return 0;
     return sd_fail(SD_EUSAGE,
-                   "a call graph shows time or cpu_time of calls, or a metric of "
-                   "samples, not \"%s\"",
+                   "a call graph cannot show \"%s\"; --metric takes time or cpu_time "
+                   "(of calls), or a metric of samples",
                    metric);
 }
 

@@ -160,7 +160,7 @@ static int take_round(struct sd_snapshot *p, struct sd_sampler *s,
     int rc = sd_sampler_round(s, &ear);
 
     if (rc == SD_EGONE)
-        return sd_fail(SD_EGONE, "the process ended while it was being read");
+        return sd_fail(SD_EGONE, "the process ended while its stacks were being read");
     p->n_lost = sd_sampler_counts(s)->lost - n_lost;
     return p->has_no_room ? sd_no_memory() : rc;
 }

@@ -33,8 +33,8 @@ struct inputs {
 static int bad_input(const char *words)
 {
     return sd_fail(SD_EUSAGE,
-                   "--input %s: write [NAME=]1,3,224,224[:DTYPE], numbers with commas "
-                   "between them",
+                   "--input takes [NAME=]SIZES[:DTYPE], for example 1,3,224,224 or "
+                   "ids=1,128:int64, not \"%s\"",
                    words);
 }
 
@@ -463,8 +463,8 @@ static int get_file(const struct sd_command *c, const struct sd_model_target *as
         return rc;
     if (wrong)
         return sd_fail(SD_EUSAGE,
-                       "%s works only with a model in a Python program "
-                       "(pkg.mod:factory); %s is a file, which sonde does not run",
+                       "%s needs a model that can be run, from Python "
+                       "(pkg.mod:factory); %s is a file of weights or a graph",
                        wrong, asked->target);
     return read_file(asked, inputs, input, m);
 }

@@ -94,11 +94,13 @@ static int no_capture(const struct sd_output_choice *choice)
 {
     if (sd_output_is_capture(choice->from))
         return sd_fail(SD_EUSAGE,
-                       "convert does not write captures, only other formats (--list); "
+                       "convert does not write captures, only other formats (`sonde "
+                       "convert --list`); "
                        "to copy one: cp %s %s",
                        choice->from, choice->to);
-    return sd_fail(SD_EUSAGE,
-                   "convert does not write captures, only other formats (--list)");
+    return sd_fail(
+        SD_EUSAGE,
+        "convert does not write captures, only other formats (`sonde convert --list`)");
 }
 
 static int check(const struct sd_command *c, const struct sd_output_choice *choice)

@@ -430,7 +430,6 @@ static int check_rest(const struct sd_report_request *a, const struct sd_profile
 static int check_functions_match(const struct sd_report_request *a,
                                  const struct sd_profile *p)
 {
-    char verbs[SD_EVIDENCE_TEXT];
     struct sd_buf label = { 0 };
     int rc = 0;
 
@@ -440,8 +439,7 @@ static int check_functions_match(const struct sd_report_request *a,
         rc = sd_site_match(&p->sites[p->stacks[i].site.at], a->views.match, &label);
     sd_buf_release(&label);
     if (rc == 0)
-        return sd_fail(SD_EUSAGE, "no function that was %s matches '%s'",
-                       sd_evidence_verbs(verbs), a->calls_of);
+        return sd_fail(SD_EUSAGE, "no recorded function matches \"%s\"", a->calls_of);
     return rc < 0 ? rc : 0;
 }
 

@@ -43,7 +43,7 @@ int sd_attach_consistency(const struct sd_option_value *consistency,
 
     if (n_said > 1)
         return sd_fail(SD_EUSAGE,
-                       "choose one of --consistency, --nonblocking and --blocking");
+                       "give only one of --consistency, --nonblocking and --blocking");
     *out = (enum sd_consistency)consistency->number;
     if (nonblocking->number)
         *out = SD_CONSISTENCY_AUTO;

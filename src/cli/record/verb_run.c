@@ -245,8 +245,9 @@ static void say_absence(struct run *r)
         sd_say("collectors inside the program did not start: the disk of %s is full",
                rec->naming.capture);
     else
-        sd_say("collectors inside the program did not start: it was run with -I, -E "
-               "or -S, or without its PYTHONPATH");
+        sd_say("the collectors that run inside the program did not start: Python was "
+               "started with "
+               "-I, -E or -S, or the program cleared PYTHONPATH; run it without these");
 }
 
 /* Under --quiet only to those who asked for samples by name. */

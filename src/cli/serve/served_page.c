@@ -432,8 +432,8 @@ int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
 
     if (s->request.page.privacy & SD_PAGE_SHARED)
         return sd_fail(SD_EUSAGE,
-                       "queries are not answered with --share: their answers "
-                       "have names of files");
+                       "queries are refused under --share, because their answers "
+                       "contain file names; drop --share");
     rc = sd_serve_query_read(&q, query, n);
     if (rc < 0)
         return rc;

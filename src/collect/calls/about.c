@@ -101,9 +101,10 @@ static int check(const struct sd_option_value *values)
                                   "chooses by itself; drop --signatures");
     if ((values[SD_CALLS_OPT_SIGNATURES].text || values[SD_CALLS_OPT_SCALING].number) &&
         values[SD_CALLS_OPT_BOUNDED].number)
-        return sd_fail(SD_EUSAGE,
-                       "signatures need every call; choose one of --%s and --bounded",
-                       values[SD_CALLS_OPT_SCALING].number ? "scaling" : "signatures");
+        return sd_fail(
+            SD_EUSAGE,
+            "--%s needs every call, and --bounded leaves calls out; drop one of them",
+            values[SD_CALLS_OPT_SCALING].number ? "scaling" : "signatures");
     return 0;
 }
 

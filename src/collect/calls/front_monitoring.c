@@ -488,7 +488,7 @@ static int turn_to_wanted(unsigned events)
             return sd_fail(SD_ELACKS,
                            "an audit hook of the program (sys.addaudithook) starts or "
                            "stops a profiler whenever one starts or stops, so calls "
-                           "cannot be traced; remove the hook");
+                           "cannot be traced; run the program without it");
         rc = turn_to(events);
         events = heard_of(sd_calls_wanted());
     }
@@ -503,7 +503,7 @@ int sd_calls_listen(unsigned events)
     /* Before anything is touched: what that one hears goes on. */
     if (!can_listen_here())
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
-                                  "tracing calls; stop it first");
+                                  "tracing calls; stop its profiler first");
     raised = sd_pending_exception_take();
     rc = turn_to_wanted(heard_of(events));
     if (rc != 0) {

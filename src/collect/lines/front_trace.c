@@ -272,7 +272,7 @@ static int follow_this_interpreter(void)
         return 0;
     if (home.is_in && sd_compat_interpreter_lives(home.interp))
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
-                                  "counting lines; stop it first");
+                                  "counting lines; stop its profiler first");
     memset(&home, 0, sizeof home);
     home.interp = interp;
     home.slot = sd_eval_slot(interp);

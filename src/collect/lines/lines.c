@@ -145,7 +145,7 @@ static int take_interpreter(void)
     if (lines.interpreter && lines.interpreter != now &&
         sd_compat_interpreter_lives(lines.interpreter))
         return sd_fail(SD_ELACKS, "another interpreter in this process is already "
-                                  "counting lines; stop it first");
+                                  "counting lines; stop its profiler first");
     sd_line_extra = sd_compat_code_extra_index();
     if (sd_line_extra < 0)
         return sd_fail(SD_ELACKS, "other tools use all co_extra slots of code objects; "

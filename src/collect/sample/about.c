@@ -56,7 +56,9 @@ _Static_assert(sizeof options / sizeof *options == SD_SAMPLE_WITH_NATIVE + 2,
 static int check(const struct sd_option_value *values)
 {
     if (values[SD_SAMPLE_RATE].number == 0)
-        return sd_fail(SD_EUSAGE, "the rate of sample must be at least 1 a second");
+        return sd_fail(
+            SD_EUSAGE,
+            "the rate of the collector sample must be at least 1 per second");
     return values[SD_SAMPLE_WITH_NATIVE].number ? sd_unwind_check() : 0;
 }
 

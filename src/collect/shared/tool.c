@@ -38,8 +38,9 @@ PyObject *sd_tool_disable(void) { return Py_NewRef(tool.disable); }
 static int stopped(void)
 {
     PyErr_Clear();
-    return sd_fail(SD_ELACKS, "an audit hook of the program (sys.addaudithook) stopped "
-                              "the profiler while it was starting; remove the hook");
+    return sd_fail(SD_ELACKS,
+                   "an audit hook of the program (sys.addaudithook) stopped "
+                   "the profiler while it was starting; run the program without it");
 }
 
 static int called(PyObject *result)
@@ -189,7 +190,7 @@ static int tell_callback(int event)
             rc = sd_fail(
                 SD_ELACKS,
                 "an audit hook of the program (sys.addaudithook) starts or stops a "
-                "profiler whenever one starts or stops; remove the hook");
+                "profiler whenever one starts or stops; run the program without it");
         call = callback_of(event);
     }
     return rc;
@@ -306,9 +307,8 @@ static int take(void)
     int rc;
 
     if (!monitoring)
-        return sd_fail(
-            SD_ELACKS,
-            "this Python has no sys.monitoring, which tells Sonde of calls and lines");
+        return sd_fail(SD_ELACKS, "this Python has no sys.monitoring, which Sonde "
+                                  "needs to see calls and lines");
     memset(&tool, 0, sizeof tool);
     tool.monitoring = Py_NewRef(monitoring);
     tool.missing = PyObject_GetAttrString(monitoring, "MISSING");

@@ -379,8 +379,8 @@ static int check_tensor(const struct sd_onnx_tensor *t)
         return 0;
     if (t->has_raw && is_known && (uint64_t)sd_dtype_bytes(t->dtype, elements) != there)
         return sd_fail(SD_EFORMAT,
-                       "the ONNX file is damaged: the tensor \"%.*s\" has %zu bytes, "
-                       "which its type and shape do not make",
+                       "the ONNX file is damaged: the tensor \"%.*s\" has %zu bytes of "
+                       "data, which does not match its type and shape",
                        n_name, name, there);
     if ((!t->has_raw || !is_known) &&
         (uint64_t)numbers_of(t->dtype, elements) > t->n_numbers + there)

@@ -312,8 +312,9 @@ static int read_version(struct reading *r)
     if (r->version >= 1 && r->version <= 3)
         return 0;
     if ((r->version & 0xFFFF) == 0)
-        return sd_fail(SD_EFORMAT,
-                       "the gguf file is big-endian, which is not supported");
+        return sd_fail(
+            SD_EFORMAT,
+            "the GGUF file is big-endian; only little-endian files are supported");
     return sd_fail(SD_EFORMAT,
                    "the gguf file has version %u; sonde reads versions 1 to 3",
                    r->version);

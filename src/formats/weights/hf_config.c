@@ -402,9 +402,11 @@ int sd_hf_config_missing(const struct sd_hf_config *c, enum sd_hf_axis axis)
     while (key + 1 < sizeof keys / sizeof *keys && keys[key].axis != axis)
         key++;
     return v[axis] == 0
-               ? sd_fail(SD_EFORMAT, "the configuration of this %s has 0 as its %s",
+               ? sd_fail(SD_EFORMAT, "the configuration of this %s model has 0 for %s",
                          c->family, keys[key].key)
-               : sd_fail(SD_EFORMAT, "the configuration of this %s does not say its %s",
+               : sd_fail(SD_EFORMAT,
+                         "the configuration of this %s model has no %s; Sonde needs it "
+                         "to count its layers",
                          c->family, keys[key].key);
 }
 

@@ -157,15 +157,14 @@ TEST(hf_config_says_what_it_does_not_know)
     check_refused("[]", SD_EFORMAT, "JSON, but not an object");
     check_refused("[1", SD_EFORMAT, "JSON, but not an object");
     check_refused("{,", SD_EFORMAT, "not valid JSON at byte 1");
-    check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT,
-                  "does not say its vocab_size");
+    check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT, "model has no vocab_size");
     check_refused("{" LLAMA ",\"hidden_size\":null,\"model_type\":\"vit\"}", SD_EFORMAT,
-                  "its patch_size");
+                  "has no patch_size");
     check_refused("{\"model_type\":\"llama\",\"vocab_size\":9,\"hidden_size\":4}",
-                  SD_EFORMAT, "its num_attention_heads");
+                  SD_EFORMAT, "has no num_attention_heads");
     check_refused("{\"model_type\":\"bert\",\"vocab_size\":9,\"hidden_size\":4,"
                   "\"max_position_embeddings\":4,\"num_hidden_layers\":1}",
-                  SD_EFORMAT, "does not say its intermediate_size");
+                  SD_EFORMAT, "model has no intermediate_size");
     check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT,
                   "num_layers in the configuration");
     check_refused("{\"head_dim\":\"256\"," LLAMA "}", SD_EFORMAT,
@@ -181,7 +180,7 @@ TEST(hf_config_says_what_it_does_not_know)
     check_refused("{\"image_size\":[1,[2]]," VIT "}", SD_EFORMAT,
                   "image_size in the configuration");
     check_refused("{" LLAMA ",\"num_attention_heads\":0}", SD_EFORMAT,
-                  "has 0 as its num_attention_heads");
+                  "has 0 for num_attention_heads");
     check_refused("{" LLAMA ",\"num_hidden_layers\":1000000}", SD_EFORMAT,
                   "than any model");
 }

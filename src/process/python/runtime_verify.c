@@ -232,22 +232,23 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
         return sd_fail(SD_EABSENT, "its Python (%s) has not begun to run; try again",
                        rt->version);
     if (!seen->has_main)
-        return sd_fail(SD_EFORMAT,
-                       "its Python (%s) is not laid out in memory like that version, "
-                       "and may be a modified build: it has no main interpreter",
-                       rt->version);
+        return sd_fail(
+            SD_EFORMAT,
+            "its memory does not look like that of CPython %s (no main interpreter), "
+            "so it may be a modified build, which Sonde cannot read",
+            rt->version);
     if (seen->n_known_tids == 0)
         return sd_fail(
             SD_EFORMAT,
-            "its Python (%s) is not laid out in memory like that version, and may be a "
-            "modified build: none of its threads is one of the process",
+            "its memory does not look like that of CPython %s (no thread is one of the "
+            "process), so it may be a modified build, which Sonde cannot read",
             rt->version);
     if (seen->n_frames == 0 && seen->n_wrong > 0)
-        return sd_fail(
-            SD_EFORMAT,
-            "its Python (%s) is not laid out in memory like that version, and may be a "
-            "modified build: the frames of its threads lead to no code",
-            rt->version);
+        return sd_fail(SD_EFORMAT,
+                       "its memory does not look like that of CPython %s (its frames "
+                       "have no code), so "
+                       "it may be a modified build, which Sonde cannot read",
+                       rt->version);
     return 0;
 }
 

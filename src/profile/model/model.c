@@ -85,11 +85,14 @@ static int copy_dims(struct sd_model *m, struct sd_dims from, struct sd_dims *to
     to->d = NULL;
     to->n = from.n;
     if (from.n > SD_MODEL_DIMS_MAX)
-        return sd_fail(SD_EFORMAT, "a tensor has %u axes; no more than %d can be read",
-                       from.n, SD_MODEL_DIMS_MAX);
+        return sd_fail(
+            SD_EFORMAT,
+            "the model has a tensor with %u dimensions; Sonde supports at most %d",
+            from.n, SD_MODEL_DIMS_MAX);
     for (uint32_t i = 0; i < from.n; i++)
         if (from.d[i] < 0)
-            return sd_fail(SD_EFORMAT, "a tensor has an axis of negative length (%lld)",
+            return sd_fail(SD_EFORMAT,
+                           "the model is damaged: a tensor has a dimension of %lld",
                            (long long)from.d[i]);
     return from.n > 0 ? share_numbers(m, from.d, from.n, &to->d) : 0;
 }
@@ -107,7 +110,7 @@ static int copy_operands(struct sd_model *m, const struct sd_operand *from, size
     if (n > SD_MODEL_OPERANDS_MAX)
         return sd_fail(
             SD_EFORMAT,
-            "a call of an operator has %zu tensors; no more than %d can be read", n,
+            "the model has an operator with %zu tensors; Sonde supports at most %d", n,
             SD_MODEL_OPERANDS_MAX);
     made = sd_arena_copy(&m->arena, from, n * sizeof *from);
     if (!made)
@@ -131,8 +134,8 @@ static int copy_attrs(struct sd_model *m, const struct sd_attr *from, size_t n,
     if (n > SD_MODEL_ATTRS_MAX)
         return sd_fail(
             SD_EFORMAT,
-            "a call of an operator has %zu attributes; no more than %d can be read", n,
-            SD_MODEL_ATTRS_MAX);
+            "the model has an operator with %zu attributes; Sonde supports at most %d",
+            n, SD_MODEL_ATTRS_MAX);
     made = sd_arena_copy(&m->arena, from, n * sizeof *from);
     if (!made)
         return sd_no_memory();
@@ -229,7 +232,10 @@ static int add_layer(struct sd_model *m, uint32_t name, uint32_t type, uint32_t 
 
     _Static_assert(SD_MODEL_DEPTH_MAX <= UINT16_MAX, "the field that has it");
     if (m->n_layers >= UINT32_MAX)
-        return sd_fail(SD_EFORMAT, "a model has more layers than can be counted");
+        return sd_fail(
+            SD_EFORMAT,
+            "the model has more than %u layers, which Sonde does not support",
+            UINT32_MAX);
     sd_assert(m->n_layers == 0 || parent < m->n_layers);
     if (m->n_layers > 0) {
         if (m->layers[parent].depth == SD_MODEL_DEPTH_MAX)
