@@ -117,6 +117,18 @@ static inline PyCodeObject *sd_walk_code(const sd_walked *f)
 #endif
 }
 
+/* The first local variable of a function, borrowed; NULL: it has no value. */
+static inline PyObject *sd_walk_first_local(const sd_walked *f)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    return (PyObject *)(f->localsplus[0].bits & ~(uintptr_t)3);
+#elif PY_VERSION_HEX >= 0x030b0000
+    return f->localsplus[0];
+#else
+    return f->f_localsplus[0];
+#endif
+}
+
 /* hot: a number for code and instruction.  Of all code objects that live, no two have
  * the same; from 3.11 on an instruction is a place inside its code object. */
 static inline uint64_t sd_walk_place(const sd_walked *f)

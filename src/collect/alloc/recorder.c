@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/assert.h"
@@ -135,22 +136,30 @@ struct sd_alloc_thread *sd_alloc_enter_slowly(void)
     return t;
 }
 
-uint32_t sd_alloc_creator(struct sd_alloc_thread *t)
+static void ask_started_name(struct sd_alloc_thread *t, struct sd_alloc_birth *out);
+
+void sd_alloc_creator(struct sd_alloc_thread *t, struct sd_alloc_birth *out)
 {
     int saved = errno;
-    uint32_t node = t ? sd_alloc_walk_inner(t) : 0;
 
+    *out = (struct sd_alloc_birth){ 0 };
+    if (t) {
+        out->stack = sd_alloc_walk_inner(t);
+        if (sd_alloc_recorder.mode != SD_ALLOC_AGGREGATE)
+            ask_started_name(t, out);
+    }
     errno = saved;
-    return node;
 }
 
-void sd_alloc_created_by(uint32_t stack)
+void sd_alloc_created_by(const struct sd_alloc_birth *birth)
 {
     struct sd_alloc_thread *t = sd_alloc_enter();
 
     if (!t)
         return;
-    t->creator = stack;
+    t->creator = birth->stack;
+    t->name_n = birth->name_n;
+    memcpy(t->name, birth->name, birth->name_n);
     sd_alloc_leave(t);
 }
 
@@ -173,10 +182,10 @@ static inline bool has_way(struct sd_alloc_thread *t)
         return true;
     if (!sd_thread_log_make_way(t))
         return false;
-    if (__builtin_expect(!t->wants_name, 1))
+    if (__builtin_expect(!t->wants_name || t->is_asking, 1))
         return true;
     ask_name(t);
-    return sd_thread_log_make_way(t);
+    return t->end - t->at >= SD_ALLOC_EVENT_MAX || sd_thread_log_make_way(t);
 }
 
 /* hot: puts the distance to this address; the tag's bit says in which unit. */
@@ -248,22 +257,35 @@ void sd_alloc_asked_ends(struct sd_alloc_thread *t, const void *p)
         t->freed[t->n_freed++] = p;
 }
 
-/* The interpreter's caches may drop what is the program's meanwhile.  Under its name
- * the thread begins a record anew. */
-static void ask_name(struct sd_alloc_thread *t)
+/* The interpreter's caches may drop what is the program's meanwhile. */
+static size_t ask(struct sd_alloc_thread *t, size_t find(char *to, size_t most),
+                  char *to, size_t most)
 {
     int saved = errno;
+    size_t n;
 
-    t->wants_name = false;
     t->n_own = t->n_freed = 0;
     t->is_asking = true;
-    t->name_n = sd_alloc_thread_name(t->name, sizeof t->name);
-    t->is_asking = false;
+    n = find(to, most);
     for (unsigned i = 0; i < t->n_freed; i++)
-        put_ends(t, t->freed[i]);
+        sd_alloc_ends(t, t->freed[i]);
+    t->is_asking = false;
+    errno = saved;
+    return n;
+}
+
+static void ask_started_name(struct sd_alloc_thread *t, struct sd_alloc_birth *out)
+{
+    out->name_n = ask(t, sd_alloc_started_name, out->name, sizeof out->name);
+}
+
+/* Under its name the thread begins a record anew. */
+static void ask_name(struct sd_alloc_thread *t)
+{
+    t->wants_name = false;
+    t->name_n = ask(t, sd_alloc_thread_name, t->name, sizeof t->name);
     if (t->name_n)
         t->last = t->end = t->at;
-    errno = saved;
 }
 
 /* The rare ones: an address in bytes, and a length where there is one. */

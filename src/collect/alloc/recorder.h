@@ -30,6 +30,8 @@ struct sd_log;
 struct sd_rec_alloc;
 struct sd_writer;
 
+enum { SD_ALLOC_NAME = 64 }; /* bytes of a thread's name that are kept */
+
 /* One frame of the last walk: where it is, where it stood, and its node. */
 struct sd_alloc_step {
     const void *frame;
@@ -61,7 +63,7 @@ struct sd_alloc_thread {
     uint8_t n_own, n_freed;
     const void *own[8], *freed[8];
     size_t name_n; /* bytes of the thread's name in Python; 0: not known */
-    char name[64];
+    char name[SD_ALLOC_NAME];
     /* The last walk, from the outermost frame on. */
     struct sd_alloc_step *steps; /* mapped */
     uint32_t depth, cap;
@@ -138,10 +140,16 @@ void sd_alloc_undo(struct sd_alloc_thread *t, const void *p);
 /* This range of addresses is about to be unmapped. */
 void sd_alloc_unmap(struct sd_alloc_thread *t, const void *p, size_t size);
 
-/* The stack of this thread now, for a thread that it is about to create, which runs no
- * Python: 0 is none.  And in that thread, before its first hook: whose child it is. */
-uint32_t sd_alloc_creator(struct sd_alloc_thread *t);
-void sd_alloc_created_by(uint32_t stack);
+/* What a thread knows of one that it is about to create. */
+struct sd_alloc_birth {
+    uint32_t
+        stack;     /* of the creator, on which is booked what runs no Python; 0: none */
+    size_t name_n; /* bytes of the name that Python has given it; 0: not known */
+    char name[SD_ALLOC_NAME];
+};
+void sd_alloc_creator(struct sd_alloc_thread *t, struct sd_alloc_birth *out);
+/* In that thread, before its first hook. */
+void sd_alloc_created_by(const struct sd_alloc_birth *birth);
 
 /* For the collector.  Begins to record into what this writer writes; 0 or < 0. */
 int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,

@@ -18,7 +18,7 @@
 #include "process/usage.h"
 
 enum {
-    FIRST_BYTES = 256,       /* of events: then a thread without a name is looked for */
+    EAGER_BYTES = 512,       /* of events: so long each asks for the thread's name */
     RECORD_BYTES = 4 * 1024, /* of events: a log is made ready in steps of 8 and 32 */
     RETRY_NS = 100 * 1000 * 1000,   /* after there was no room */
     RSS_NS = 10 * 1000 * 1000,      /* memory is read this often where nothing ticks */
@@ -132,7 +132,7 @@ static bool begin_record(struct sd_alloc_thread *t, uint64_t now_ns)
     t->record = r;
     t->at = r->events;
     t->last = r->events + RECORD_BYTES;
-    t->end = t->name_n ? t->last : r->events + FIRST_BYTES;
+    t->end = t->name_n ? t->last : t->at;
     t->address = 0;
     t->stack = 0;
     t->n = 0;
@@ -149,7 +149,7 @@ static void put_mark(struct sd_alloc_thread *t, enum sd_alloc_other what, uint64
 {
     uint8_t *to = sd_alloc_put(t->at + 1, a);
 
-    sd_assert(t->end - t->at >= SD_ALLOC_EVENT_MAX);
+    sd_assert(t->last - t->at >= SD_ALLOC_EVENT_MAX);
     if (b)
         to = sd_alloc_put(to, *b);
     __atomic_store_n(t->at,
@@ -220,18 +220,18 @@ static bool renew_run(struct sd_alloc_thread *t)
     return true;
 }
 
-/* A thread gets its name in Python some allocations after its start: until it has one
- * the end of the record comes early, and the name is asked for there.  False: the
- * record is full. */
-static bool lengthen(struct sd_alloc_thread *t)
+/* A thread gets its name in Python some allocations after its start, and may do little
+ * under it.  So until it has one the end of the record is where it stands, and the name
+ * is asked for there: at each event at first, then less and less. */
+static void lengthen(struct sd_alloc_thread *t)
 {
-    ptrdiff_t used = t->end - t->record->events;
+    ptrdiff_t used = t->at - t->record->events;
+    ptrdiff_t more = used < EAGER_BYTES ? SD_ALLOC_EVENT_MAX : used;
 
-    if (t->end >= t->last)
-        return false;
-    t->end = t->last - t->end > used ? t->end + used : t->last;
-    t->wants_name = true;
-    return true;
+    if (t->end - t->at >= SD_ALLOC_EVENT_MAX)
+        return;
+    t->end = t->last - t->at > more ? t->at + more : t->last;
+    t->wants_name = !t->name_n;
 }
 
 static bool make_way(struct sd_alloc_thread *t)
@@ -240,7 +240,7 @@ static bool make_way(struct sd_alloc_thread *t)
     bool is_new_run = renew_run(t), is_time = tick != t->tick;
     uint64_t now_ns = 0;
 
-    if (t->record && t->end - t->at < SD_ALLOC_EVENT_MAX + MARKS && !lengthen(t))
+    if (t->record && t->last - t->at < SD_ALLOC_EVENT_MAX + MARKS)
         end_record(t);
     if (is_time || !t->record)
         now_ns = sd_clock_ns();
@@ -259,6 +259,8 @@ static bool make_way(struct sd_alloc_thread *t)
         put_run(t);
     if (is_time || (now_ns && now_ns - t->rss_ns >= RSS_NS))
         put_time(t, now_ns);
+    lengthen(t);
+    sd_assert(t->end - t->at >= SD_ALLOC_EVENT_MAX);
     return true;
 }
 

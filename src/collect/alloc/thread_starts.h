@@ -2,7 +2,7 @@
 #ifndef SD_ALLOC_THREAD_STARTS_H
 #define SD_ALLOC_THREAD_STARTS_H
 /* thread_starts: tells each new thread the stack of the thread that created it, on
- * which its allocations are booked as long as it runs no Python. */
+ * which its allocations are booked as long as it runs no Python, and its name. */
 #include <pthread.h>
 
 typedef int sd_thread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *),
