@@ -425,17 +425,23 @@ static uint32_t process_in_table(struct sd_cells *table, const struct identity *
                                  p->start_ticks, name);
 }
 
-uint32_t sd_session_define_in_table(struct sd_cells *table, const char *name, size_t n)
+uint32_t sd_session_define_process_in_table(struct sd_cells *table)
 {
-    const struct sd_thread *t = sd_thread_self();
-    char kernels[SD_PROCESS_NAME] = "";
-    uint32_t parent = 0, process;
+    uint32_t parent = 0;
 
     if (!session.self.pid)
         identify();
     if (session.parent.pid)
         parent = process_in_table(table, &session.parent, 0);
-    process = process_in_table(table, &session.self, parent);
+    return process_in_table(table, &session.self, parent);
+}
+
+uint32_t sd_session_define_in_table(struct sd_cells *table, const char *name, size_t n)
+{
+    const struct sd_thread *t = sd_thread_self();
+    char kernels[SD_PROCESS_NAME] = "";
+    uint32_t process = sd_session_define_process_in_table(table);
+
     if (!name) {
         pthread_getname_np(pthread_self(), kernels, sizeof kernels);
         name = kernels;

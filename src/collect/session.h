@@ -87,4 +87,6 @@ uint32_t sd_session_define_named_thread(struct sd_log *l, const struct sd_thread
                                         const char *name, size_t n);
 /* The calling thread's, in a table, under this name; NULL: the kernel's. */
 uint32_t sd_session_define_in_table(struct sd_cells *table, const char *name, size_t n);
+/* Only the process, behind its parent. */
+uint32_t sd_session_define_process_in_table(struct sd_cells *table);
 #endif

@@ -21,6 +21,11 @@ enum {
     SUM_BITS = 26, /* of a block's number of its sum; the size is above */
 };
 #define LARGEST ((UINT64_C(1) << (64 - SUM_BITS)) - 1)
+#define SUM(value) ((value) & ((UINT64_C(1) << SUM_BITS) - 1))
+/* Beside the sum of a mapping: what is left above a hole, and no block of its own. */
+#define REST (UINT64_C(1) << SUM_BITS)
+/* Of what was freed last: it was a mapping. */
+#define IS_RANGE (UINT64_C(1) << (SUM_BITS + 1))
 
 struct slot {
     uint64_t address; /* 0: empty */
@@ -244,18 +249,40 @@ static void look_at_time(void)
 /* --- Mappings
  * -------------------------------------------------------------------------- */
 
+struct hole {
+    uint64_t from, to;
+    uint64_t above_to, value; /* of what is left of one mapping above it; 0: none is */
+    bool is_hit;
+};
+
+/* A block is gone with all of its first part. */
 static void lose_range(void *of, const struct sd_range *was, uint64_t bytes)
 {
-    bool is_whole = bytes == was->to - was->from;
+    bool is_whole = bytes == was->to - was->from && !(was->value & REST);
+    struct hole *hole = of;
 
-    (void)of;
-    live_less(was->value, is_whole, bytes);
+    live_less(SUM(was->value), is_whole, bytes);
+    hole->is_hit = true;
+    if (was->from < hole->from && hole->to < was->to) {
+        hole->above_to = was->to;
+        hole->value = was->value;
+    }
 }
 
-static void put_range(uint64_t address, uint64_t size, uint32_t sum)
+/* False: nothing was there. */
+static bool unmap(uint64_t address, uint64_t size)
 {
-    sd_ranges_cut(&blocks.mapped, address, size, lose_range, NULL);
-    sd_ranges_add(&blocks.mapped, address, size, sum);
+    struct hole hole = { .from = address, .to = address + size };
+
+    if (hole.to < address)
+        hole.to = UINT64_MAX;
+    sd_ranges_cut(&blocks.mapped, address, hole.to - address, lose_range, &hole);
+    if (hole.above_to && !(hole.value & REST)) {
+        sd_ranges_cut(&blocks.mapped, hole.to, hole.above_to - hole.to, NULL, NULL);
+        sd_ranges_add(&blocks.mapped, hole.to, hole.above_to - hole.to,
+                      hole.value | REST);
+    }
+    return hole.is_hit;
 }
 
 /* --- */
@@ -266,11 +293,13 @@ static void add(uint64_t address, uint64_t size, uint32_t sum, enum sd_allocator
     uint64_t was;
 
     if (sd_allocator_maps(by) || size > LARGEST) {
-        put_range(address, size, sum);
+        blocks.root->overlaps += unmap(address, size);
+        sd_ranges_add(&blocks.mapped, address, size, sum);
+        c = touch(sum);
     } else {
         if (take(address, &was)) { /* its free was not seen */
             blocks.root->overlaps++;
-            live_less(was & ((1u << SUM_BITS) - 1), 1, was >> SUM_BITS);
+            live_less(SUM(was), 1, was >> SUM_BITS);
             c = touch(sum);
         }
         put(address, size << SUM_BITS | sum);
@@ -305,38 +334,50 @@ void sd_blocks_remove(struct sd_alloc_thread *t, const void *p)
     uint64_t address = (uint64_t)(uintptr_t)p, was = 0;
 
     lock();
-    t->ended = 0;
+    t->ended = t->ended_bytes = 0;
     if (blocks.n_slots && take(address, &was)) {
-        t->ended = was;
-        live_less(was & ((1u << SUM_BITS) - 1), 1, was >> SUM_BITS);
+        t->ended = SUM(was);
+        t->ended_bytes = was >> SUM_BITS;
+        live_less(SUM(was), 1, was >> SUM_BITS);
     } else if ((range = sd_ranges_find(&blocks.mapped, address))) {
-        sd_ranges_cut(&blocks.mapped, address, range->to - range->from, lose_range,
-                      NULL);
+        t->ended = range->value | IS_RANGE;
+        t->ended_bytes = range->to - range->from;
+        unmap(address, t->ended_bytes);
     } else {
         blocks.root->unknown_frees++;
     }
     unlock();
 }
 
+/* Takes back what sd_blocks_remove did. */
+static void live_again(uint64_t address, uint64_t was, uint64_t size)
+{
+    bool is_heap_again = is_heap_sum(SUM(was));
+
+    if (was & IS_RANGE)
+        sd_ranges_add(&blocks.mapped, address, size, was & ~IS_RANGE);
+    else if (make_room())
+        put(address, size << SUM_BITS | SUM(was));
+    else
+        return;
+    live_more(touch(SUM(was)), !(was & REST), (int64_t)size,
+              is_heap_again ? (int64_t)size : 0);
+}
+
 void sd_blocks_undo(struct sd_alloc_thread *t, const void *p)
 {
-    uint64_t was = t->ended, size = was >> SUM_BITS;
-    uint32_t sum = was & ((1u << SUM_BITS) - 1);
-
     lock();
-    if (!was)
+    if (t->ended)
+        live_again((uint64_t)(uintptr_t)p, t->ended, t->ended_bytes);
+    else
         blocks.root->unknown_frees--;
-    else if (make_room()) {
-        put((uint64_t)(uintptr_t)p, was);
-        live_more(touch(sum), 1, (int64_t)size, (int64_t)size);
-    }
     unlock();
 }
 
 void sd_blocks_unmap(const void *p, size_t size)
 {
     lock();
-    sd_ranges_cut(&blocks.mapped, (uint64_t)(uintptr_t)p, size, lose_range, NULL);
+    unmap((uint64_t)(uintptr_t)p, size);
     unlock();
 }
 

@@ -89,6 +89,8 @@ static int begin_tables(struct sd_writer *w)
 {
     int rc = sd_alloc_stacks_begin(w);
 
+    if (rc == 0)
+        sd_session_define_process_in_table(sd_alloc_stacks_cells());
     if (rc == 0 && sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         rc = sd_blocks_begin();
     else if (rc == 0 && sd_alloc_recorder.mode == SD_ALLOC_SAMPLED)

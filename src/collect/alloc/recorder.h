@@ -71,7 +71,7 @@ struct sd_alloc_thread {
     uint32_t creator;  /* node of who made this thread, or 0 */
     int64_t until;     /* in the mode sample: bytes to the next that is drawn */
     uint64_t random;
-    uint64_t ended;               /* beside the log: what was freed last */
+    uint64_t ended, ended_bytes;  /* beside the log: what was freed last */
     int n_rounds;                 /* of destructors, since the thread began to end */
     struct sd_alloc_thread *next; /* of those that no thread has */
 };

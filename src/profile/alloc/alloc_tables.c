@@ -112,16 +112,18 @@ static int place_cell(struct sd_decoder *d, const struct sd_alloc_stack_cell *c,
     return rc < 0 ? rc : sd_define_stack(d->grow, &key, &stacks[i].stack);
 }
 
-/* A table is one process's, which its definitions name. */
+/* A table is one process's, which its definitions name, behind its parent. */
 static uint32_t process_of(const struct sd_decoder *d)
 {
+    uint32_t process = NONE;
+
     for (uint32_t id = 1; id < d->n_locals; id++) {
         uint32_t track = sd_local_of(d, id, SD_REC_TRACK);
 
         if (track != NONE && d->grow->tracks[track].kind == SD_TRACK_PROCESS)
-            return track;
+            process = track;
     }
-    return NONE;
+    return process;
 }
 
 static int place_cells(struct sd_alloc_tables *t, struct sd_decoder *d,
