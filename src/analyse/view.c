@@ -96,6 +96,26 @@ struct sd_cell sd_cell_real(enum sd_cell_kind kind, double real)
     return (struct sd_cell){ .kind = kind, .real = real };
 }
 
+const char *sd_cell_unit(enum sd_cell_kind kind)
+{
+    switch (kind) {
+    case SD_CELL_COUNT:
+        return "count";
+    case SD_CELL_NS:
+        return "ns";
+    case SD_CELL_BYTES:
+        return "bytes";
+    case SD_CELL_PERCENT:
+        return "percent";
+    case SD_CELL_REAL:
+        return "real";
+    case SD_CELL_NONE:
+    case SD_CELL_TEXT:
+        break;
+    }
+    return NULL;
+}
+
 struct sd_cell sd_cell_text(const char *text)
 {
     return (struct sd_cell){ .kind = text ? SD_CELL_TEXT : SD_CELL_NONE, .text = text };

@@ -405,6 +405,9 @@ static inline struct sd_cell *sd_view_cell(const struct sd_view_table *t, size_t
 }
 struct sd_cell sd_cell_number(enum sd_cell_kind kind, int64_t number);
 struct sd_cell sd_cell_real(enum sd_cell_kind kind, double real);
+/* What its number is, as JSON and pages name it: "count", "bytes"; NULL: it has none.
+ */
+const char *sd_cell_unit(enum sd_cell_kind kind);
 /* The text is borrowed: it should live in the view's arena. */
 struct sd_cell sd_cell_text(const char *text);
 

@@ -114,11 +114,14 @@ const struct sd_view_about *sd_view_named(enum sd_view_subject s, const char *na
     return NULL;
 }
 
-unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e)
+unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e,
+                         bool has_time)
 {
     bool is_of_evidence = a->needs == SD_NEEDS_STACKS || a->needs == SD_NEEDS_LINES;
 
-    return is_of_evidence ? a->follows & sd_evidence[e].follows : a->follows;
+    if (!is_of_evidence || has_time)
+        return a->follows;
+    return a->follows & sd_evidence[e].follows & SD_PART_TRACK;
 }
 
 struct sd_view_table *sd_views_add(struct sd_view *v, const char *name,

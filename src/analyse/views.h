@@ -74,9 +74,10 @@ const struct sd_view_about *sd_view_named(enum sd_view_subject s, const char *na
 struct sd_view_table *sd_views_add(struct sd_view *v, const char *name,
                                    const struct sd_column *columns, size_t n_columns,
                                    size_t n_rows);
-/* What of a selection it follows when a profile is loaded with that (enum
- * sd_selection_part), made of this evidence. */
-unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e);
+/* What of a selection it follows (enum sd_selection_part), made of this evidence, of
+ * which one knows when it was, as of calls with a timeline, or only whose it is. */
+unsigned sd_view_follows(const struct sd_view_about *a, enum sd_evidence e,
+                         bool has_time);
 /* By the word of --plot, or NULL. */
 const struct sd_view_about *sd_view_of_plot(const char *word);
 /* The names and the words of --plot, for tables of options: "|functions|calls|...". */

@@ -53,10 +53,12 @@ TEST(views_follow_what_their_evidence_can)
     const struct sd_view_about *plot = sd_view_named(SD_OF_PROFILE, "plot", 4);
     const struct sd_view_about *growth = sd_view_named(SD_OF_PROFILE, "growth", 6);
 
-    CHECK(sd_view_follows(functions, SD_SAMPLES) == ALL);
-    CHECK(sd_view_follows(functions, SD_CALLS) == SD_PART_TRACK);
-    CHECK(sd_view_follows(plot, SD_CALLS) == ALL);
-    CHECK(sd_view_follows(growth, SD_CALLS) == SD_PART_TRACK);
+    CHECK(sd_view_follows(functions, SD_SAMPLES, true) == ALL);
+    CHECK(sd_view_follows(functions, SD_SAMPLES, false) == SD_PART_TRACK);
+    CHECK(sd_view_follows(functions, SD_CALLS, true) == ALL);
+    CHECK(sd_view_follows(functions, SD_CALLS, false) == SD_PART_TRACK);
+    CHECK(sd_view_follows(plot, SD_CALLS, false) == ALL);
+    CHECK(sd_view_follows(growth, SD_CALLS, true) == SD_PART_TRACK);
     for (const struct sd_view_about *a = sd_views; a->name; a++) {
         CHECK((a->follows & ~(unsigned)ALL) == 0 && (!a->of_model || !a->follows));
         /* What is made from stacks over time follows whatever they do. */

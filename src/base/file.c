@@ -321,3 +321,12 @@ int sd_read_file(const char *path, size_t limit, char **p, size_t *n)
     *n = b.n;
     return 0;
 }
+
+uint64_t sd_file_modified_ns(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+                                      (uint64_t)st.st_mtim.tv_nsec
+                                : 0;
+}

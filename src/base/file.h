@@ -37,4 +37,7 @@ int sd_write_all(int fd, const void *p, size_t n);
 /* Reads a small file (a /proc file too) whole; ended by a 0 that is not in *n.
  * The caller frees *p with sd_free.  Refuses more than `limit` bytes. */
 int sd_read_file(const char *path, size_t limit, char **p, size_t *n);
+
+/* When it was modified (CLOCK_REALTIME); 0 where there is no such file. */
+uint64_t sd_file_modified_ns(const char *path);
 #endif

@@ -2,8 +2,8 @@
 /* html_output: the output `html`: everything a file holds, as one page for a browser.
  */
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "outputs/inputs.h"
 #include "outputs/page/page_maker.h"
 
@@ -19,20 +19,13 @@ static const char *name_of(const struct sd_output_job *job)
     return strncmp(job->from, job->to, strlen(job->to)) == 0 ? job->to : job->from;
 }
 
-static uint64_t modified_ns(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 ? (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-                                      (uint64_t)st.st_mtim.tv_nsec
-                                : 0;
-}
-
 static int write(const struct sd_output_job *job, struct sd_out *out)
 {
-    const struct sd_page_request request = { .name = name_of(job),
-                                             .privacy = job->privacy,
-                                             .recorded_ns = modified_ns(job->from) };
+    const struct sd_page_request request = {
+        .name = name_of(job),
+        .privacy = job->privacy,
+        .recorded_ns = sd_file_modified_ns(job->from),
+    };
 
     if (job->profile)
         return sd_page_put_profile(&request, job->profile,

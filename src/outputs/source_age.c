@@ -2,15 +2,10 @@
 #include "outputs/source_age.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mark.h"
 #include "capture/line_cell.h"
-
-static uint64_t changed_ns(const struct stat *st)
-{
-    return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
-}
 
 /* By the marks that were made of it, one for each run that had another.  False: there
  * is none, or no file. */
@@ -38,10 +33,9 @@ static bool is_marked(const struct sd_profile *p, const char *file, bool *has_ch
  * that was changed after the program began may not be what ran. */
 bool sd_source_has_changed(const struct sd_profile *p, const char *file)
 {
-    struct stat st;
     bool has;
 
     if (is_marked(p, file, &has))
         return has;
-    return stat(file, &st) == 0 && changed_ns(&st) > p->real_zero_ns;
+    return sd_file_modified_ns(file) > p->real_zero_ns;
 }

@@ -74,7 +74,7 @@ export function lowerBound(numbers: Numbers, limit: number): number {
 }
 
 // Which sets of sections hold this one; null: all count.
-function setsWith(block: Stacks, section: string | null): Uint8Array | null {
+export function setsWith(block: Stacks, section: string | null): Uint8Array | null {
   if (section === null || !block.hasTime) return null;
   const wanted = block.sections.indexOf(section);
   const { starts, members } = block.sets;

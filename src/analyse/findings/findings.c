@@ -210,26 +210,6 @@ static int selection_cell(struct sd_finding_case *c,
     return text ? 0 : SD_ENOMEM;
 }
 
-static const char *unit_of(enum sd_cell_kind kind)
-{
-    switch (kind) {
-    case SD_CELL_COUNT:
-        return "count";
-    case SD_CELL_NS:
-        return "ns";
-    case SD_CELL_BYTES:
-        return "bytes";
-    case SD_CELL_PERCENT:
-        return "percent";
-    case SD_CELL_REAL:
-        return "real";
-    case SD_CELL_NONE:
-    case SD_CELL_TEXT:
-        break;
-    }
-    return NULL;
-}
-
 int sd_view_findings(const struct sd_profile *p, const struct sd_view_request *r,
                      struct sd_view *v)
 {
@@ -248,7 +228,7 @@ int sd_view_findings(const struct sd_profile *p, const struct sd_view_request *r
         row[RULE] = sd_cell_text(f->rule);
         row[TEXT] = sd_cell_text(f->text);
         row[VALUE] = f->value;
-        row[UNIT] = sd_cell_text(unit_of(f->value.kind));
+        row[UNIT] = sd_cell_text(sd_cell_unit(f->value.kind));
         row[VIEW] = f->view ? sd_cell_text(f->view) : (struct sd_cell){ 0 };
         rc = selection_cell(&c, &f->selection, &row[SELECTION]);
     }

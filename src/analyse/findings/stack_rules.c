@@ -81,51 +81,47 @@ static int link_function(struct sd_finding_case *c, struct sd_profile_finding *o
 
 /* --- Functions */
 
+/* The function `best` and a share, unless that is too small: "41.2 % of the time", then
+ * `words` with its name. */
+static int say_function(struct sd_finding_case *c, struct sd_profile_finding *out,
+                        uint32_t best, double share, double least, const char *words)
+{
+    const struct sd_site *site = best == NONE ? NULL : site_of(&c->tree, best);
+    const char *name;
+    int rc;
+
+    if (!site || share < least)
+        return 0;
+    name = sd_finding_function(c, site);
+    if (!name)
+        return sd_no_memory();
+    rc = link_function(c, out, site);
+    out->value = sd_cell_real(SD_CELL_PERCENT, share);
+    return rc < 0 ? rc
+                  : sd_finding_say(c, out, "%.1f %% of the %stime is in %s%s", share,
+                                   sd_finding_verb(c), words, name);
+}
+
 /* The program's own come first: they are what can be changed. */
 int sd_find_hottest_function(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     int rc = sd_finding_tree(c);
     uint32_t best = rc == 1 ? hottest(&c->tree, is_own) : NONE;
-    const char *name;
-    double share;
+    double share =
+        best == NONE ? 0 : sd_calltree_share(&c->tree, self_of(&c->tree, best));
 
-    if (best == NONE)
-        return rc < 0 ? rc : 0;
-    share = sd_calltree_share(&c->tree, self_of(&c->tree, best));
-    if (share < HOT_PERCENT)
-        return 0;
-    name = sd_finding_function(c, site_of(&c->tree, best));
-    if (!name)
-        return sd_no_memory();
-    rc = link_function(c, out, site_of(&c->tree, best));
-    out->value = sd_cell_real(SD_CELL_PERCENT, share);
-    return rc < 0 ? rc
-                  : sd_finding_say(c, out, "%.1f %% of the %stime is in %s", share,
-                                   sd_finding_verb(c), name);
+    return rc < 0 ? rc : say_function(c, out, best, share, HOT_PERCENT, "");
 }
 
 int sd_find_libraries(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     int rc = sd_finding_tree(c);
     uint32_t best = rc == 1 ? hottest(&c->tree, is_library) : NONE;
-    const char *name;
-    double share;
+    double share = best == NONE ? 0 : share_of_all(&c->tree, is_library);
 
-    if (best == NONE)
-        return rc < 0 ? rc : 0;
-    share = share_of_all(&c->tree, is_library);
-    if (share < LIBRARIES_PERCENT)
-        return 0;
-    name = sd_finding_function(c, site_of(&c->tree, best));
-    if (!name)
-        return sd_no_memory();
-    rc = link_function(c, out, site_of(&c->tree, best));
-    out->value = sd_cell_real(SD_CELL_PERCENT, share);
     return rc < 0 ? rc
-                  : sd_finding_say(c, out,
-                                   "%.1f %% of the %stime is in functions of "
-                                   "libraries, most of it in %s",
-                                   share, sd_finding_verb(c), name);
+                  : say_function(c, out, best, share, LIBRARIES_PERCENT,
+                                 "functions of libraries, most of it in ");
 }
 
 /* Where calls are traced, imports have a table of their own. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/read/page_file.h"
 
-#include <string.h>
-#include <sys/stat.h>
-
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/model/model_source.h"
 #include "cli/read/command_captures.h"
 #include "outputs/inputs.h"
@@ -41,15 +39,6 @@ static int put_captures(const struct sd_page_file *f, struct sd_out *out)
 
 /* --- Calls or lines alone */
 
-static uint64_t modified_ns(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 ? (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-                                      (uint64_t)st.st_mtim.tv_nsec
-                                : 0;
-}
-
 static int put_stats(const struct sd_page_file *f, const struct sd_input *input,
                      struct sd_out *out)
 {
@@ -59,7 +48,7 @@ static int put_stats(const struct sd_page_file *f, const struct sd_input *input,
     int rc;
 
     sd_contents_init(&from);
-    page.recorded_ns = modified_ns(f->files[0]);
+    page.recorded_ns = sd_file_modified_ns(f->files[0]);
     rc = input->load(&how, f->files, f->n_files, &from);
     if (rc == 0)
         rc = input->gives & SD_HOLDS_CALLS ? sd_page_put_calls(&page, &from.calls, out)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_derived: says which views a page derives by itself from stacks over time, and
- * which parts of a selection move them. */
+/* page_derived: says which views a page derives by itself from stacks over time. */
 #include <string.h>
 
 #include "outputs/page/page_maker.h"
@@ -24,16 +23,4 @@ const char *sd_page_derives(const struct sd_view_about *a, enum sd_evidence e,
                             bool has_time)
 {
     return e == SD_CALLS && !has_time && a->shape == SD_SHAPE_TABLE ? NULL : a->recipe;
-}
-
-/* A block without time is the whole run; whose each stack is, it knows. */
-unsigned sd_page_follows_of(const struct sd_view_about *a, enum sd_evidence e,
-                            bool has_time)
-{
-    unsigned follows = has_time ? a->follows : a->follows & SD_PART_TRACK;
-
-    (void)e;
-    return (follows & SD_PART_TIME ? SD_PAGE_FOLLOWS_TIME : 0) |
-           (follows & SD_PART_TRACK ? SD_PAGE_FOLLOWS_THREAD : 0) |
-           (follows & SD_PART_SECTION ? SD_PAGE_FOLLOWS_SECTION : 0);
 }

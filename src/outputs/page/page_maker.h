@@ -109,7 +109,4 @@ const char *sd_page_derives(const struct sd_view_about *a, enum sd_evidence e,
                             bool has_time);
 /* Do these stacks have what that word needs? */
 bool sd_page_can_derive(const char *word, const struct sd_view_stacks *s);
-/* Which parts of a selection change what is derived. */
-unsigned sd_page_follows_of(const struct sd_view_about *a, enum sd_evidence e,
-                            bool has_time);
 #endif

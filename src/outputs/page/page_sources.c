@@ -48,13 +48,9 @@ static bool is_python(const char *path, const struct sd_code_text *text)
 
 static bool has_changed(const struct sd_page_maker *m, const char *path)
 {
-    struct stat st;
-
     if (m->profile)
         return sd_source_has_changed(m->profile, path);
-    return stat(path, &st) == 0 &&
-           (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec >
-               m->request->recorded_ns;
+    return sd_file_modified_ns(path) > m->request->recorded_ns;
 }
 
 static int attach(struct sd_page_maker *m, const struct sd_code_text *text,

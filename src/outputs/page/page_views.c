@@ -131,7 +131,7 @@ static int add_of_stacks(struct sd_page_maker *m, const struct sd_view_about *a,
     if (rc < 0)
         return rc;
     v.make = sd_page_derives(a, e, has_time);
-    v.follows = v.make ? sd_page_follows_of(a, e, has_time) : SD_PAGE_FOLLOWS_NOTHING;
+    v.follows = v.make ? sd_view_follows(a, e, has_time) : SD_PART_NOTHING;
     v.has_stacks = v.make != NULL;
     if (v.make && !sd_page_can_derive(v.make, &m->stacks[stacks]))
         return 0;
@@ -182,7 +182,7 @@ static int add_one_source(struct sd_page_maker *m, const struct sd_view_about *a
         return sd_no_memory();
     if (is_of_stacks) {
         v.make = a->recipe;
-        v.follows = sd_page_follows_of(a, m->evidence[i], m->stacks[i].has_time);
+        v.follows = sd_view_follows(a, m->evidence[i], m->stacks[i].has_time);
     }
     rc = sd_page_add_source(m, &d->source);
     return rc < 0 ? rc : sd_page_add_view(m, &v);

@@ -5,7 +5,7 @@
 void sd_report_bars_json(struct sd_json *j, const struct sd_view_bars *b)
 {
     sd_report_words_json(j, b->title, b->subtitle, b->note);
-    sd_json_key_string(j, "unit", sd_report_unit_json(b->kind));
+    sd_json_key_string(j, "unit", sd_cell_unit(b->kind));
     sd_json_key_array(j, "series");
     for (size_t i = 0; i < b->n_series; i++)
         sd_json_string(j, b->series[i]);

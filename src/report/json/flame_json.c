@@ -35,7 +35,7 @@ void sd_report_flame_json(struct sd_json *j, const struct sd_view_flame *f)
 {
     sd_report_words_json(j, f->title, f->subtitle, f->note);
     sd_json_key_string(j, "search", f->search);
-    sd_json_key_string(j, "unit", f->unit ? f->unit : sd_report_unit_json(f->kind));
+    sd_json_key_string(j, "unit", f->unit ? f->unit : sd_cell_unit(f->kind));
     sd_json_key_array(j, "boxes");
     for (size_t i = 0; i < f->n_boxes; i++)
         put_box(j, &f->boxes[i]);

@@ -7,7 +7,7 @@ static void put_curve(struct sd_json *j, const struct sd_curve *c)
 {
     sd_json_object(j);
     sd_json_key_string(j, "name", c->name);
-    sd_json_key_string(j, "unit", sd_report_unit_json(c->kind));
+    sd_json_key_string(j, "unit", sd_cell_unit(c->kind));
     sd_json_key_bool(j, "is_total", c->is_total);
     sd_json_key_array(j, "points");
     for (size_t i = 0; i < c->n_points; i++) {

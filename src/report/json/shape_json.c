@@ -3,17 +3,6 @@
 
 #include "base/assert.h"
 
-const char *sd_report_unit_json(enum sd_cell_kind kind)
-{
-    static const char *const units[] = {
-        [SD_CELL_COUNT] = "count", [SD_CELL_NS] = "ns",
-        [SD_CELL_BYTES] = "bytes", [SD_CELL_PERCENT] = "percent",
-        [SD_CELL_REAL] = "real",
-    };
-
-    return units[kind];
-}
-
 void sd_report_words_json(struct sd_json *j, const char *title, const char *subtitle,
                           const char *note)
 {

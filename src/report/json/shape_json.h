@@ -22,6 +22,4 @@ void sd_report_drawing_json(struct sd_json *j, const struct sd_drawing *d);
 /* Its title, subtitle and note, or null. */
 void sd_report_words_json(struct sd_json *j, const char *title, const char *subtitle,
                           const char *note);
-/* What numbers are: "count", "ns", "bytes", "percent"; NULL of texts. */
-const char *sd_report_unit_json(enum sd_cell_kind kind);
 #endif

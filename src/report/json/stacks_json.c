@@ -106,7 +106,6 @@ void sd_report_stacks_json(struct sd_json *j, const struct sd_view_stacks *s)
     sd_json_end(j);
     sd_json_key_object(j, "units");
     for (size_t k = 0; k < s->n_metrics; k++)
-        sd_json_key_string(j, s->metrics[k].name,
-                           sd_report_unit_json(s->metrics[k].kind));
+        sd_json_key_string(j, s->metrics[k].name, sd_cell_unit(s->metrics[k].kind));
     sd_json_end(j);
 }

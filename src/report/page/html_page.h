@@ -23,14 +23,6 @@ enum { SD_PAGE_BYTES = 10 * 1000 * 1000 };
 #endif
 #define SD_PAGE_SCREEN 3840.0 /* pixels of a wide screen, from left to right */
 
-/* Parts of a selection that change a view. */
-enum sd_page_follows {
-    SD_PAGE_FOLLOWS_NOTHING = 0,
-    SD_PAGE_FOLLOWS_TIME = 1,
-    SD_PAGE_FOLLOWS_THREAD = 2,
-    SD_PAGE_FOLLOWS_SECTION = 4,
-};
-
 struct sd_page_item { /* of the head: "wall", "12.4 s" */
     const char *label, *value;
 };
@@ -57,7 +49,7 @@ struct sd_page_variant { /* the same table by other rows */
 struct sd_page_view {
     const char *name, *title;
     enum sd_shape shape;
-    unsigned follows; /* enum sd_page_follows */
+    unsigned follows; /* parts of a selection that change it: enum sd_selection_part */
     const char *make; /* what is derived: "functions"; or NULL */
     size_t stacks;    /* of which block; used when has_stacks */
     bool has_stacks;

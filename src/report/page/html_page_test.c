@@ -237,7 +237,7 @@ static struct sd_page page_of(struct some *s, const struct sd_page_view *views)
 static const struct sd_page_view functions = { .name = "functions",
                                                .title = "Functions",
                                                .shape = SD_SHAPE_TABLE,
-                                               .follows = SD_PAGE_FOLLOWS_TIME,
+                                               .follows = SD_PART_TIME,
                                                .make = "functions",
                                                .has_stacks = true };
 

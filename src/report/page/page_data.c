@@ -255,11 +255,11 @@ static void put_stacks(struct page_writer *w)
 static void put_follows(struct sd_json *j, unsigned follows)
 {
     sd_json_key_array(j, "follows");
-    if (follows & SD_PAGE_FOLLOWS_TIME)
+    if (follows & SD_PART_TIME)
         sd_json_string(j, "time");
-    if (follows & SD_PAGE_FOLLOWS_THREAD)
+    if (follows & SD_PART_TRACK)
         sd_json_string(j, "thread");
-    if (follows & SD_PAGE_FOLLOWS_SECTION)
+    if (follows & SD_PART_SECTION)
         sd_json_string(j, "section");
     sd_json_end(j);
 }

@@ -10,22 +10,9 @@
 
 const char *sd_page_unit(enum sd_cell_kind kind)
 {
-    switch (kind) {
-    case SD_CELL_COUNT:
-        return "count";
-    case SD_CELL_NS:
-        return "ns";
-    case SD_CELL_BYTES:
-        return "bytes";
-    case SD_CELL_PERCENT:
-        return "percent";
-    case SD_CELL_REAL:
-        return "real";
-    case SD_CELL_TEXT:
-    case SD_CELL_NONE:
-        break;
-    }
-    return "text";
+    const char *unit = sd_cell_unit(kind);
+
+    return unit ? unit : "text";
 }
 
 /* Cells may say more than their column: those of a column of counts may be times. */

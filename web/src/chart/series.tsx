@@ -5,29 +5,22 @@
 // A selected part of the run is shaded.  The pointer reads all curves at its time.
 import { useMemo, useState } from 'preact/hooks';
 import { timeAxis, valueAxis, type Axis } from './axis';
-import { pointIn, Sheet, XAxis, YAxis, type Area } from './chart';
+import { pathOf, pointIn, Sheet, XAxis, YAxis, type Area } from './chart';
 import type { Palette } from '../colors';
 import { fitText, textWidth } from '../drawing';
 import { act, useStore } from '../store';
 import { amount, shown } from '../text';
+import { readingAt, rowsOf } from '../timeline/lanes';
 import type { Band, Curve, SeriesData, View } from '../types';
 
 const LANE = 19, MOST_LANES = 6, BOTTOM = 46, TOP = 12, LEGEND = 22;
 
 // --- Sections: which lane, which colour
 
-// Bands come by depth, then by time; a lane holds those of one depth that do not overlap.
+// The bands of a depth that do not overlap are in one lane; -1: it is not drawn.
 function lanesOf(bands: readonly Band[]): { lane: Int32Array; n: number; hasMore: boolean } {
-  const lane = new Int32Array(bands.length), ends: number[] = [];
-  let first = 0, hasMore = false;
-  bands.forEach((b, i) => {
-    if (i > 0 && b.depth !== bands[i - 1]!.depth) first = ends.length;
-    let at = first;
-    while (at < ends.length && ends[at]! > b.from) at++;
-    if (at >= MOST_LANES) [lane[i], hasMore] = [-1, true];
-    else [lane[i], ends[at]] = [at, b.to];
-  });
-  return { lane, n: ends.length, hasMore };
+  const { rows, n } = rowsOf(bands);
+  return { lane: rows.map((row) => (row < MOST_LANES ? row : -1)), n: Math.min(n, MOST_LANES), hasMore: n > MOST_LANES };
 }
 function tintsOf(bands: readonly Band[]): number[] {
   const names = new Map<string, number>();
@@ -83,8 +76,8 @@ const dashOf = (c: Curve, i: number, all: readonly Curve[]) => (isStrong(c, all)
 
 function CurveLine({ columns, y, low, colour, dash, isStrong: strong, isOnly, palette }: { columns: Column[]; y: (v: number) => number; low: number; colour: string; dash: string | undefined; isStrong: boolean; isOnly: boolean; palette: Palette }) {
   if (columns.length === 0) return null;
-  const edge = (of: 'min' | 'max', list = columns) => list.map((k, i) => `${i ? 'L' : 'M'}${k.x.toFixed(1)} ${y(k[of]).toFixed(1)}`).join('');
-  const back = [...columns].reverse().map((k) => `L${k.x.toFixed(1)} ${y(k.min).toFixed(1)}`).join(''), hasRange = columns.some((k) => k.max > k.min);
+  const edge = (of: 'min' | 'max', list: readonly Column[] = columns) => pathOf(list.map((k) => [k.x, y(k[of])]));
+  const back = edge('min', [...columns].reverse()).replace('M', 'L'), hasRange = columns.some((k) => k.max > k.min);
   const width = isOnly ? 1.9 : strong ? 2.8 : 1.6;
   if (columns.length === 1) return <circle cx={columns[0]!.x} cy={y(columns[0]!.max)} r={width + 1.5} fill={colour} />;
   return (
@@ -96,23 +89,12 @@ function CurveLine({ columns, y, low, colour, dash, isStrong: strong, isOnly, pa
   );
 }
 
-// The last reading up to a time.
-function readingAt(c: Curve, t: number): number {
-  let low = 0, high = c.t.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (c.t[middle]! <= t) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
 function Pointer({ t, curves, area, x, y, unit, palette }: { t: number; curves: readonly Curve[]; area: Area; x: (t: number) => number; y: (v: number) => number; unit: SeriesData['unit']; palette: Palette }) {
   return (
     <g pointer-events="none">
       <line x1={x(t)} x2={x(t)} y1={area.y} y2={area.y + area.h} stroke={palette.ink} stroke-opacity="0.6" />
       {curves.map((c, i) => {
-        const at = readingAt(c, t);
+        const at = readingAt(c.t, t);
         if (at < 0) return null;
         return <circle key={i} cx={x(t)} cy={y(c.last[at]!)} r="3.5" fill={colourOf(c, i, curves, palette)} stroke={palette.ground} stroke-width="1.2"><title>{amount(c.last[at]!, unit)}</title></circle>;
       })}
@@ -186,7 +168,7 @@ function Plot({ s, width, height, palette, endSeconds }: PlotProps) {
   const move = (e: PointerEvent) => {
     const at = pointIn((e.currentTarget as SVGElement).ownerSVGElement!, e), t = xAxis.from + ((at.x - area.x) / area.w) * (xAxis.to - xAxis.from);
     setPointer(t);
-    act.detail({ name: `${t.toFixed(3)} s`, file: null, line: 0, rows: s.curves.slice(0, 8).flatMap((c): [string, string][] => { const i = readingAt(c, t); return i < 0 ? [] : [[c.name, amount(c.last[i]!, s.unit)]]; }) });
+    act.detail({ name: `${t.toFixed(3)} s`, file: null, line: 0, rows: s.curves.slice(0, 8).flatMap((c): [string, string][] => { const i = readingAt(c.t, t); return i < 0 ? [] : [[c.name, amount(c.last[i]!, s.unit)]]; }) });
   };
   return (
     <>

@@ -3,6 +3,7 @@
 import type { Band, Lane, Payload, Selection, Stacks } from '../types';
 import { GIL, IDLE } from '../types';
 import { memo } from '../memo';
+import { setsWith } from '../sums';
 
 // Amounts by stretch of time, each stepNs long: of the whole run, and of the selected thread and section.
 export interface Steps { stepNs: number; all: Float64Array; part: Float64Array | null }
@@ -21,13 +22,6 @@ function places(block: Stacks, thread: string | null, isCounted: (flags: number)
     const isStart = frame[i]! > 0 && startup[frame[i]! - 1] === 1;
     found[i] = isThread[threads[i]!] && isCounted(flags[i]!) && !isStart ? 1 : 0;
   }
-  return found;
-}
-
-function sets(block: Stacks, section: string | null): Uint8Array | null {
-  if (section === null) return null;
-  const place = block.sections.indexOf(section), { starts, members } = block.sets, found = new Uint8Array(starts.length - 1);
-  for (let i = 0; i < found.length; i++) for (let k = starts[i]!; k < starts[i + 1]!; k++) if (members[k] === place) found[i] = 1;
   return found;
 }
 
@@ -78,7 +72,7 @@ function amounts(block: Stacks, lane: Lane, durationNs: number, thread: string |
   const per = slicesPerStep(block, durationNs), stepNs = per * block.sliceNs, metric = metricOf(block, lane);
   const { slice } = block.entries, n = 1 + Math.floor((slice[slice.length - 1] ?? 0) / per); // entries are by slice
   const isCpu = block.metrics[metric]!.unit === 'ns', wall = block.metrics.findIndex((m) => m.name === 'wall'), looks = block.metrics.findIndex((m) => m.name === 'samples');
-  const weigh = isCpu && wall >= 0 && looks >= 0 && metric !== wall ? addSince(block, metric, wall, looks, stepNs) : add(block, metric, per), isSetIn = sets(block, section), sum = new Float64Array(n);
+  const weigh = isCpu && wall >= 0 && looks >= 0 && metric !== wall ? addSince(block, metric, wall, looks, stepNs) : add(block, metric, per), isSetIn = setsWith(block, section), sum = new Float64Array(n);
   weigh(sum, places(block, thread, (flags) => isCpu || !(flags & IDLE)), isSetIn);
   if (lane.make === 'gil') {
     const held = new Float64Array(n);
