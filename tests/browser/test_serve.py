@@ -77,10 +77,13 @@ class Server:
         helpers.equal(status, 200, "status of a query: %r" % body[:200])
         return json.loads(body)
 
-    def payload(self):
-        status, _, body = self.ask("POST", "/data")
-        helpers.equal(status, 200, "status of /data")
-        raw = gzip.decompress(body)
+    def packed(self, path, **query):
+        status, _, body = self.ask("POST", path, json.dumps(query))
+        helpers.equal(status, 200, "status of %s: %r" % (path, body[:200]))
+        return gzip.decompress(body)
+
+    def payload(self, path="/data", **query):
+        raw = self.packed(path, **query)
         return json.loads(raw[4:4 + struct.unpack("<I", raw[:4])[0]].decode())
 
     def end(self, how):
@@ -204,6 +207,40 @@ def test_windows_of_single_chunks_answer_as_report_does(folder):
             helpers.equal(set(got), set(wanted), "tables of %d to %d" % (begin, end))
             for name in wanted:
                 helpers.equal(in_order(got[name]), in_order(wanted[name]), "%s of %d to %d" % (name, begin, end))
+
+
+def test_a_view_of_a_part_comes_as_the_page_has_it(folder):
+    with Server(parted(folder)) as server:
+        server.wait_until_read()
+        whole = {v["name"]: v for v in server.payload()["views"]}
+        helpers.equal((whole["sections"]["asks"], whole["functions"]["asks"]), (["time", "thread", "section"], []), "what is asked")
+        for name in ("sections", "processes", "series", "plot"):
+            some = {"views": name, "from_ns": 300 * MS, "to_ns": 900 * MS}
+            views = [whole[name], server.payload("/view", views=name)["views"][0], server.payload("/view", **some)["views"][0]]
+            columns = [[c["name"] for c in v["data"].get("columns", [])] for v in views]
+            helpers.equal(([v["shape"] for v in views], columns[1]), ([views[0]["shape"]] * 3, columns[0]), "shape and columns of %s" % name)
+            assert [c for c in columns[0] if c in columns[2]] == columns[2], columns  # a peak of a process is of its whole run
+            assert server.packed("/view", views=name) != server.packed("/view", **some), name
+        helpers.equal(server.payload("/view", views="series", from_ns=3990 * MS, to_ns=3991 * MS)["views"], [], "readings of a moment without any")
+        for query in ({"views": "functions"}, {"views": "nothing"}, {}, {"views": "sections", "track": "99"}):
+            status, _, body = server.ask("POST", "/view", json.dumps(query))
+            helpers.equal((status, body.count(b"\n") <= 1, len(body) > 10), (400, True, True), "answer to %r" % query)
+
+
+def test_a_selection_on_the_page_moves_what_only_the_server_knows(folder):
+    need_browser()
+    path = parted(folder)
+    with Server(path) as server:
+        server.wait_until_read()
+        seen = browse("serve.js", server.address, "parts")
+    helpers.equal(seen["complaints"], [], "complaints")
+    for name, part in seen["parts"].items():
+        window = ["--from", "%dns" % round(part["from"] * 1e9), "--to", "%dns" % (round(part["to"] * 1e9) - 1)]
+        rows = json.loads(helpers.sonde("report", path, "--json", "--table", name, *window).out)[name]
+        helpers.equal((part["rows"], part["whole"]), (len(rows) + 1, 0), "%s from %s to %s" % (name, part["from"], part["to"]))
+        assert rows and part["text"] != part["before"], part
+    counts = [str(row["count"]) for row in json.loads(helpers.sonde("report", path, "--json", "--table", "sections", *window).out)["sections"]]
+    helpers.equal(sorted(seen["parts"]["sections"]["counts"]), sorted(counts), "counts of sections")
 
 
 def test_a_bad_query_is_one_sentence(folder):

@@ -20,16 +20,27 @@ const MISSES = 6; // unanswered questions after which the server has ended
 
 export class Refused extends Error {}
 
-async function ask(token: string, path: string): Promise<Response> {
-  const answer = await fetch(path, { method: 'POST', headers: { 'X-Sonde-Token': token }, cache: 'no-store' });
+let server: string | null = null; // its token, once it has answered
+
+export const isServed = (): boolean => server !== null;
+
+interface Question { body?: string; signal?: AbortSignal }
+
+async function ask(token: string, path: string, question: Question = {}): Promise<Response> {
+  const answer = await fetch(path, { method: 'POST', headers: { 'X-Sonde-Token': token }, cache: 'no-store', ...question });
   if (answer.status === 403) throw new Refused('the address lacks its token; use the address that sonde printed');
   if (!answer.ok) throw new Error(await answer.text());
   return answer;
 }
 
-async function dataOf(token: string): Promise<Payload> {
-  const gzip = new Uint8Array(await (await ask(token, '/data')).arrayBuffer());
+async function dataOf(token: string, path: string, question?: Question): Promise<Payload> {
+  const gzip = new Uint8Array(await (await ask(token, path, question)).arrayBuffer());
   return decode(await decompressed(gzip));
+}
+
+// What the server answers to a query of one view: data with that view alone.
+export function answerTo(body: string, signal: AbortSignal): Promise<Payload> {
+  return dataOf(server!, '/view', { body, signal });
 }
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -52,7 +63,9 @@ export async function serve(token: string, show: (payload: Payload) => void, tel
       const state = (await (await ask(token, '/state')).json()) as ServerState;
       misses = 0;
       if (state.number !== shown) {
-        show(await dataOf(token));
+        const data = await dataOf(token, '/data');
+        server = token;
+        show(data);
         shown = state.number;
       }
       say({ notice: state.failure, isGrowing: state.growing || told.isGrowing !== null ? state.growing : null });

@@ -3,6 +3,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Shape, View } from './types';
+import { useAsked } from './asked';
 import { Bars } from './chart/bars';
 import { Flame } from './flame/flame';
 import { Graph } from './graph/graph';
@@ -91,21 +92,27 @@ function TabList({ views, place }: { views: View[]; place: number }) {
 
 // --- The view
 
+function Panel({ whole, place }: { whole: View; place: number }) {
+  const view = useAsked(whole), Shown = SHAPES[whole.shape], isPicture = PICTURES.includes(whole.shape);
+  return (
+    <div class={`panel${isPicture ? ' is-picture' : ''}`} id="panel" role="tabpanel" aria-labelledby={`tab-${place}`}>
+      <h2 class="on-paper">{shown(whole.title)}</h2>
+      {view && whole.shape !== 'table' && <WholeRun view={view} />}
+      {view && isPicture && <div class="panel-buttons"><SaveButtons view={view} /></div>}
+      <div class="panel-body">{view ? <Shown key={view.name} view={view} /> : <p class="empty">Nothing of this is in what is selected.</p>}</div>
+    </div>
+  );
+}
+
 export function Views({ views }: { views: View[] }) {
   const name = useStore((s) => s.view), place = Math.max(0, views.findIndex((v) => v.name === name)), view = views[place];
   if (!view) return <main class="views"><p class="empty">This file holds nothing that could be shown.</p></main>;
-  const Shown = SHAPES[view.shape], isPicture = PICTURES.includes(view.shape);
   return (
     <main class="views">
       <div class={`tab-line${views.length > MANY ? ' has-many' : ''}`}>
         <TabList views={views} place={place} />
       </div>
-      <div class={`panel${isPicture ? ' is-picture' : ''}`} id="panel" role="tabpanel" aria-labelledby={`tab-${place}`}>
-        <h2 class="on-paper">{shown(view.title)}</h2>
-        {view.shape !== 'table' && <WholeRun view={view} />}
-        {isPicture && <div class="panel-buttons"><SaveButtons view={view} /></div>}
-        <div class="panel-body"><Shown key={view.name} view={view} /></div>
-      </div>
+      <Panel whole={view} place={place} />
     </main>
   );
 }

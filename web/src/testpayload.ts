@@ -75,7 +75,7 @@ export function payloadOf(parts: Parts): Payload {
   const block = blockOf(parts, strings);
   const last = parts.entries.reduce((n, e) => Math.max(n, e.slice), 0);
   const follows: Payload['views'][number]['follows'] = ['time', 'thread', 'section'];
-  const view = (name: string, make: Payload['views'][number]['make']): Payload['views'][number] => ({ name, title: name, shape: 'table', follows, stacks: 0, make });
+  const view = (name: string, make: Payload['views'][number]['make']): Payload['views'][number] => ({ name, title: name, shape: 'table', follows, asks: [], stacks: 0, make });
   return {
     version: 1, title: 'x.sonde', program: 'sonde', strings, durationNs: (last + 1) * 1e6,
     opens: null,

@@ -132,6 +132,7 @@ export interface View {
   title: string; // of its tab
   shape: Shape;
   follows: Follow[]; // parts of a selection that change it; while another part is selected it says `whole run`
+  asks: Follow[]; // parts by which a server can cut its data; a page from a file has the whole run's alone
   stacks?: number; // with `make`: the block that it is made of
   make?: Make;
   data?: TableData | SeriesData | GraphData | GrowthData | BarsData | RooflineData | MapData | SourceData;

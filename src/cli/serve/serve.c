@@ -45,8 +45,12 @@ static void answer_page(struct server *s, struct sd_http_reply *reply)
 static void answer_query(struct server *s, const struct sd_http_request *q,
                          struct sd_http_reply *reply)
 {
-    reply->type = "application/json";
-    if (sd_served_page_query(s->page, q->body, q->n_body, &reply->body) < 0) {
+    bool is_view = strcmp(q->path, "/view") == 0;
+    int rc = is_view ? sd_served_page_view(s->page, q->body, q->n_body, &reply->body)
+                     : sd_served_page_query(s->page, q->body, q->n_body, &reply->body);
+
+    reply->type = is_view ? "application/gzip" : "application/json";
+    if (rc < 0) {
         sd_buf_clear(&reply->body);
         fail(reply, BAD_REQUEST, sd_fail_text());
     }
@@ -65,10 +69,10 @@ static void answer(void *server, const struct sd_http_request *q,
     } else if (strcmp(q->path, "/state") == 0) {
         reply->type = "application/json";
         sd_served_page_put_state(s->page, &reply->body);
-    } else if (strcmp(q->path, "/query") == 0) {
+    } else if (strcmp(q->path, "/query") == 0 || strcmp(q->path, "/view") == 0) {
         answer_query(s, q, reply);
     } else {
-        fail(reply, NOT_FOUND, "there is /data, /state and /query\n");
+        fail(reply, NOT_FOUND, "there is /data, /state, /query and /view\n");
     }
 }
 

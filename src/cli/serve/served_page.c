@@ -312,20 +312,48 @@ void sd_served_page_put_state(struct sd_served_page *s, struct sd_buf *to)
 
 /* --- Queries */
 
-static int answer_of(const struct sd_served_page *s, const struct sd_profile *p,
-                     const struct sd_view_request *r, struct sd_buf *to)
+/* Writes what is asked of a profile. */
+typedef int write_answer(const struct sd_served_page *s, const struct sd_profile *p,
+                         const struct sd_view_request *r, struct sd_out *out);
+
+static int write_tables(const struct sd_served_page *s, const struct sd_profile *p,
+                        const struct sd_view_request *r, struct sd_out *out)
 {
     struct sd_view view = { 0 };
-    struct sd_out out;
     int rc = sd_tables_of(p, r, &view);
 
-    sd_out_to_memory(&out);
     if (rc == 0)
-        sd_tables_put_json(&out, p, &view, s->request.files, s->request.n_files);
+        sd_tables_put_json(out, p, &view, s->request.files, s->request.n_files);
+    sd_view_release(&view);
+    return rc;
+}
+
+static int write_view(const struct sd_served_page *s, const struct sd_profile *p,
+                      const struct sd_view_request *r, struct sd_out *out)
+{
+    struct sd_page_maker m;
+    int rc;
+
+    sd_page_maker_init(&m, &s->request.page);
+    rc = sd_page_view_of(&m, p, r);
+    if (rc == 0)
+        rc = sd_page_pack(sd_page_made(&m), SD_PAGE_BYTES, out);
+    sd_page_maker_release(&m);
+    return rc;
+}
+
+static int answer_of(const struct sd_served_page *s, const struct sd_profile *p,
+                     const struct sd_view_request *r, write_answer *write,
+                     struct sd_buf *to)
+{
+    struct sd_out out;
+    int rc;
+
+    sd_out_to_memory(&out);
+    rc = write(s, p, r, &out);
     sd_buf_add(to, out.pending.p, out.pending.n);
     to->bad |= out.pending.bad;
     sd_out_release(&out);
-    sd_view_release(&view);
     return rc;
 }
 
@@ -344,13 +372,14 @@ static int load_part(const struct sd_served_page *s, const struct reading *last,
 
 /* What slices do not tell is read again. */
 static int answer_by_reading(const struct sd_served_page *s, const struct reading *last,
-                             const struct sd_view_request *r, struct sd_buf *to)
+                             const struct sd_view_request *r, write_answer *write,
+                             struct sd_buf *to)
 {
     struct sd_profile *p;
     int rc = load_part(s, last, &r->selection, &p);
 
     if (rc == 0)
-        rc = answer_of(s, p, r, to);
+        rc = answer_of(s, p, r, write, to);
     sd_profile_free(p);
     return rc;
 }
@@ -382,21 +411,22 @@ static bool is_of_slices(const struct reading *last, const struct sd_view_reques
 
 /* Nobody else uses a reading meanwhile: one thread answers all queries. */
 static int answer(struct sd_served_page *s, struct reading *last,
-                  const struct sd_view_request *r, struct sd_buf *to)
+                  const struct sd_view_request *r, write_answer *write,
+                  struct sd_buf *to)
 {
     struct sd_slice_sums sums;
     int rc;
 
     if (!last)
-        return answer_by_reading(s, NULL, r, to);
+        return answer_by_reading(s, NULL, r, write, to);
     if (!selects_a_part(&r->selection))
-        return answer_of(s, last->contents.profile, r, to);
+        return answer_of(s, last->contents.profile, r, write, to);
     if (!is_of_slices(last, r))
-        return answer_by_reading(s, last, r, to);
+        return answer_by_reading(s, last, r, write, to);
     rc = sd_slice_sums_init(&sums, last->contents.profile,
                             &last->maker.slices[SD_SAMPLES], &r->selection);
     if (rc == 0)
-        rc = answer_of(s, last->contents.profile, r, to);
+        rc = answer_of(s, last->contents.profile, r, write, to);
     sd_slice_sums_release(&sums);
     return rc;
 }
@@ -423,8 +453,8 @@ static void let_go(struct sd_served_page *s, struct reading *r)
     pthread_mutex_unlock(&s->lock);
 }
 
-int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
-                         struct sd_buf *to)
+static int ask(struct sd_served_page *s, const char *query, size_t n,
+               write_answer *write, struct sd_buf *to)
 {
     struct sd_serve_query q;
     struct reading *last;
@@ -438,10 +468,22 @@ int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
     if (rc < 0)
         return rc;
     last = hold(s);
-    rc = answer(s, last, &q.request, to);
+    rc = answer(s, last, &q.request, write, to);
     let_go(s, last);
     sd_serve_query_release(&q);
     return rc;
+}
+
+int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
+                         struct sd_buf *to)
+{
+    return ask(s, query, n, write_tables, to);
+}
+
+int sd_served_page_view(struct sd_served_page *s, const char *query, size_t n,
+                        struct sd_buf *to)
+{
+    return ask(s, query, n, write_view, to);
 }
 
 bool sd_served_page_is_busy(struct sd_served_page *s)

@@ -36,6 +36,9 @@ void sd_served_page_put_state(struct sd_served_page *s, struct sd_buf *to);
  * "metric", "by", "idle", "gil", "mine".  SD_EUSAGE with a sentence. */
 int sd_served_page_query(struct sd_served_page *s, const char *query, size_t n,
                          struct sd_buf *to);
+/* Adds the one view that such a query names, in the form of a page's data. */
+int sd_served_page_view(struct sd_served_page *s, const char *query, size_t n,
+                        struct sd_buf *to);
 /* Is it reading or answering?  Whoever wants to end should not wait for that: it takes
  * minutes with large files, and nothing is lost with it. */
 bool sd_served_page_is_busy(struct sd_served_page *s);

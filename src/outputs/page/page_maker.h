@@ -86,6 +86,11 @@ int sd_page_of_profile(struct sd_page_maker *m, const struct sd_profile *p,
 int sd_page_head_of(struct sd_page_maker *m);
 int sd_page_lanes_of(struct sd_page_maker *m);
 int sd_page_views_of(struct sd_page_maker *m);
+/* Adds one view alone, the one that the request names, as it shows a profile that was
+ * loaded with the request's part; nothing, where that has nothing of it.  SD_EUSAGE for
+ * a view that a page makes itself. */
+int sd_page_view_of(struct sd_page_maker *m, const struct sd_profile *p,
+                    const struct sd_view_request *r);
 
 /* Calls it with every drawing; false when one of them was. */
 bool sd_page_hide_drawings(struct sd_page_maker *m,

@@ -247,10 +247,12 @@ static bool hide_stacks(struct hider *h, struct sd_view_stacks *s)
     return is_done;
 }
 
-static bool hide_view(struct hider *h, const struct sd_page_view *v)
+/* A server answers no question about it, either. */
+static bool hide_view(struct hider *h, struct sd_page_view *v)
 {
     bool is_done = !v->table || hide_table(h, v->table);
 
+    v->asks = SD_PART_NOTHING;
     for (size_t i = 0; i < v->n_variants; i++)
         is_done &= hide_table(h, v->variants[i].table);
     return is_done;

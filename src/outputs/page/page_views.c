@@ -143,11 +143,14 @@ static int add_of_stacks(struct sd_page_maker *m, const struct sd_view_about *a,
     return rc < 0 ? rc : sd_page_add_view(m, &v);
 }
 
-static int add_other(struct sd_page_maker *m, const struct sd_view_about *a)
+/* Its data is that of a part: what else is selected, a server can be asked for. */
+static int add_other(struct sd_page_maker *m, const struct sd_view_about *a,
+                     const struct sd_view_request *r)
 {
-    static const struct sd_view_request all;
-    struct sd_page_view v = { .name = a->name, .title = a->title, .shape = a->shape };
-    int rc = add_data(m, a, &all, &v);
+    struct sd_page_view v = {
+        .name = a->name, .title = a->title, .shape = a->shape, .asks = a->follows
+    };
+    int rc = add_data(m, a, r, &v);
 
     return rc <= 0 ? rc : sd_page_add_view(m, &v);
 }
@@ -206,6 +209,7 @@ static int add_source(struct sd_page_maker *m, const struct sd_view_about *a)
 /* Stacks are no view: others are made of them. */
 static int add(struct sd_page_maker *m, const struct sd_view_about *a)
 {
+    static const struct sd_view_request all;
     int rc = 0;
 
     if (!a->of_profile || a->shape == SD_SHAPE_STACKS || a->flags & SD_VIEW_APART)
@@ -213,7 +217,8 @@ static int add(struct sd_page_maker *m, const struct sd_view_about *a)
     if (a->shape == SD_SHAPE_SOURCE)
         return add_source(m, a);
     if (!(a->flags & SD_VIEW_EACH))
-        return a->needs == SD_NEEDS_STACKS && m->n_stacks == 0 ? 0 : add_other(m, a);
+        return a->needs == SD_NEEDS_STACKS && m->n_stacks == 0 ? 0
+                                                               : add_other(m, a, &all);
     for (size_t i = 0; i < m->n_stacks && rc == 0; i++)
         rc = add_of_stacks(m, a, i);
     return rc;
@@ -247,4 +252,17 @@ int sd_page_views_of(struct sd_page_maker *m)
     for (const struct sd_view_about *a = sd_views; a->name && rc == 0; a++)
         rc = add(m, a);
     return rc;
+}
+
+int sd_page_view_of(struct sd_page_maker *m, const struct sd_profile *p,
+                    const struct sd_view_request *r)
+{
+    const struct sd_view_request part = { .selection = r->selection };
+    const char *name = r->views ? r->views : "";
+    const struct sd_view_about *a = sd_view_named(SD_OF_PROFILE, name, strlen(name));
+
+    if (!a || a->recipe || a->shape == SD_SHAPE_STACKS || a->flags & SD_VIEW_APART)
+        return sd_fail(SD_EUSAGE, "a page does not ask for a view \"%s\"", name);
+    m->profile = p;
+    return add_other(m, a, &part);
 }

@@ -50,6 +50,8 @@ struct sd_page_view {
     const char *name, *title;
     enum sd_shape shape;
     unsigned follows; /* parts of a selection that change it: enum sd_selection_part */
+    unsigned asks;    /* those by which a server can cut it (sd_page_view_of), which a
+                         page from a file cannot */
     const char *make; /* what is derived: "functions"; or NULL */
     size_t stacks;    /* of which block; used when has_stacks */
     bool has_stacks;

@@ -252,14 +252,14 @@ static void put_stacks(struct page_writer *w)
 
 /* --- Views */
 
-static void put_follows(struct sd_json *j, unsigned follows)
+static void put_parts(struct sd_json *j, const char *key, unsigned parts)
 {
-    sd_json_key_array(j, "follows");
-    if (follows & SD_PART_TIME)
+    sd_json_key_array(j, key);
+    if (parts & SD_PART_TIME)
         sd_json_string(j, "time");
-    if (follows & SD_PART_TRACK)
+    if (parts & SD_PART_TRACK)
         sd_json_string(j, "thread");
-    if (follows & SD_PART_SECTION)
+    if (parts & SD_PART_SECTION)
         sd_json_string(j, "section");
     sd_json_end(j);
 }
@@ -350,7 +350,8 @@ static int put_view(struct page_writer *w, const struct sd_page_view *v)
     sd_json_key_string(j, "name", v->name);
     sd_json_key_string(j, "title", v->title);
     sd_json_key_string(j, "shape", shape_name(v->shape));
-    put_follows(j, v->follows);
+    put_parts(j, "follows", v->follows);
+    put_parts(j, "asks", v->asks);
     if (v->has_stacks)
         sd_json_key_uint(j, "stacks", v->stacks);
     if (v->make)
