@@ -14,6 +14,7 @@
 #include "cpython/compat.h"
 
 #include <frameobject.h>
+#include <opcode.h>
 #include <stdint.h>
 #if PY_VERSION_HEX >= 0x030e0000
 #include <internal/pycore_interpframe.h>
@@ -140,6 +141,27 @@ static inline uint64_t sd_walk_place(const sd_walked *f)
 #else
     return (uint64_t)(uintptr_t)f->f_code >> 4 << 20 ^ ((uint64_t)f->f_lasti & 0xfffff);
 #endif
+}
+
+/* Has its function just begun, or been resumed?  There the interpreter itself makes
+ * what it needs to tell of this function's events (sys.monitoring). */
+static inline bool sd_walk_begins(const sd_walked *f)
+{
+#if SD_HAS_MONITORING
+    switch (((const _Py_CODEUNIT *)sd_walk_place(f))->op.code) {
+    case RESUME:
+    case INSTRUMENTED_RESUME:
+#ifdef RESUME_CHECK
+    case RESUME_CHECK:
+#endif
+#ifdef RESUME_CHECK_JIT
+    case RESUME_CHECK_JIT:
+#endif
+        return true;
+    }
+#endif
+    (void)f;
+    return false;
 }
 
 /* The line that is being executed, or 0.  Reads memory only. */

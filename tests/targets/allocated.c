@@ -201,6 +201,24 @@ void case_next(void)
     last = malloc(n++);
 }
 
+/* Many of one size, of which every other one is freed. */
+static size_t many_size, many_n;
+
+void set_many(size_t size, size_t n)
+{
+    many_size = size;
+    many_n = n;
+}
+
+void case_many(void)
+{
+    for (size_t i = 0; i < many_n; i++) {
+        last = malloc(many_size);
+        if (i % 2)
+            free(last);
+    }
+}
+
 /* --- The peak */
 
 static void *volatile hills[2];

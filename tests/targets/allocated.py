@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """allocated LIBRARY [WORD...]: allocates known amounts in functions that say how.  The library is allocated.c, compiled;
-beside it are copies of it, late.so, deep.so, deeper.so and beside.so.  Words: numpy, children.
+beside it are copies of it, late.so, deep.so, deeper.so and beside.so.  Words: numpy, children, and no-NAME, which leaves a case out.
 
 `EXPECTED` says what each function allocates: {function: (blocks, bytes, blocks that are left, bytes that are left)}.
 """
@@ -218,7 +218,8 @@ def main():
         return started_child(sys.argv[1])
     LIBRARY, KEPT = Library(sys.argv[1]), [None] * 10
     leaf = LIBRARY.case("leaf")
-    functions = {name: by_case(name, held=name in PYMEM) for name in list(NATIVE) + list(PYMEM) + ["no_heap"]}
+    cases = [name for name in list(NATIVE) + list(PYMEM) + ["no_heap"] if "no-" + name not in sys.argv]
+    functions = {name: by_case(name, held=name in PYMEM) for name in cases}
     heap = {name: define("def %s(): call()" % name, call=LIBRARY.case(name))[name] for name in ("hill", "top", "down", "lower_hill")}
     for name in ("hill", "top", "down", "lower_hill"):
         heap[name]()
@@ -232,7 +233,7 @@ def main():
     if "numpy" in sys.argv:
         import numpy
         EMPTY = numpy.empty
-        EMPTY(1)
+        EMPTY(1), EMPTY(1)      # numpy keeps the shapes of arrays that are gone
         numpy_small()
         numpy_large()
     if "children" in sys.argv:

@@ -2,13 +2,14 @@
 # interpreters: all
 """Allocations: each function that allocates, what it asked for, what it left and what it held at the peak, to the byte, in the modes full and aggregate."""
 import collections
+import glob
 import json
 import os
 import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, TARGETS, between, equal, only, once, python_with, run, run_tests, sonde  # noqa: E402
+from helpers import PYTHON, TARGETS, between, clean_env, equal, need, once, python_with, run, run_tests, sonde  # noqa: E402
 sys.path.insert(0, TARGETS)
 import allocated  # noqa: E402
 
@@ -104,9 +105,12 @@ def check_twice(path):
 
 # ---- one recording in each mode
 
+HAS_NUMPY = python_with("numpy") == PYTHON
+
+
 @once
 def full():
-    return record("full", "children", "numpy" if python_with("numpy") == PYTHON else "")
+    return record("full", "children", *["numpy"] * HAS_NUMPY)
 
 
 @once
@@ -166,6 +170,65 @@ def check_children(path):
 def test_children_have_blocks_of_their_own(folder):
     check_children(full())
     check_children(aggregate())
+
+
+def test_arrays_of_numpy_are_as_large_as_they_say(folder):
+    """Two arrays differ by their data alone; what else there is to an array is small."""
+    need(HAS_NUMPY, "no numpy in the environment of this test")
+    found = by_function(full(), "--leaks")
+    large, small = found["numpy_large"], found["numpy_small"]
+    equal((large.bytes - small.bytes, large.count - small.count), (8 * (1000003 - 10007), 0), "difference of two arrays")
+    between(small.bytes, 8 * 10007, 8 * 10007 + 300, "bytes of an array")
+
+
+# ---- beside other collectors, with one layer, with other allocators
+
+
+def test_beside_other_collectors(folder):
+    path = record("beside", options=["--with", "alloc,calls,sample"], verb="run")
+    check_all(path)
+
+
+def test_each_layer_has_its_own(folder):
+    """pymalloc hands what is larger than 512 bytes on to malloc, and takes the rest from arenas."""
+    path = record("malloc", options=["--layer", "malloc"])
+    wanted = {"by_" + name: e[:2] for name, e in allocated.NATIVE.items() if name not in ("native_threads", "hand_over")}
+    check_functions(path, dict(wanted, by_object_large=(7, 7 * 10103), by_raw=(7, 7 * 211), hill=(1, allocated.HILL)), "--total")
+    equal(by_function(path, "--leaks").get("by_object", Amount(0, 0)).count, 0, "small blocks of pymalloc")
+    path = record("py", options=["--layer", "py"])
+    check_functions(path, {"by_" + name: e[:2] for name, e in allocated.PYMEM.items()}, "--total")
+    equal([name for name in ("by_malloc", "by_mmap", "hill") if name in by_function(path, "--total")], [], "functions that called C's allocators")
+
+
+def preloadable(name):
+    for folder in [os.environ.get("ALLOCATORS", "")] + glob.glob("/usr/lib/*-linux-gnu") + ["/usr/lib64", "/usr/lib"]:
+        found = sorted(glob.glob(os.path.join(folder, name)))
+        if found:
+            return found[0]
+    need(False, "no %s here (CI=true installs it)" % name)
+
+
+def check_preloaded(name, library, *missing):
+    """`new` is the allocator's own, and a library that is bound to another one is left alone.  What the allocator lacks is
+    glibc's, whose blocks it cannot free."""
+    env = clean_env(LD_PRELOAD=preloadable(library))
+    for mode in "full", "aggregate":
+        path = record("%s-%s" % (name, mode), *["no-" + case for case in missing], options=["--mode", mode], env=env)
+        without = {"by_moves", "deep", "opened_deep"} | {"by_" + case for case in missing}
+        wanted = {function: e for function, e in allocated.EXPECTED.items() if function not in without}
+        check_functions(path, {function: e[:2] for function, e in wanted.items()}, "--total")
+        check_functions(path, {function: e[2:] for function, e in wanted.items()}, "--leaks")
+        equal(ask(path)["alloc"]["overlaps"], 0, "overlaps")
+        by = {row["allocator"]: row["count"] for row in rows(path, "--by", "allocator", "--leaks")}
+        assert by["new"] >= 16, "only %d blocks by new" % by["new"]
+
+
+def test_jemalloc(folder):
+    check_preloaded("jemalloc", "libjemalloc.so.2", "pvalloc")
+
+
+def test_tcmalloc(folder):
+    check_preloaded("tcmalloc", "libtcmalloc_minimal.so.4")
 
 
 run_tests(globals())

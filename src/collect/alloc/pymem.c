@@ -59,8 +59,11 @@ static inline void *domain_realloc(const PyMemAllocatorEx *was, void *old, size_
     struct sd_alloc_thread *t = sd_alloc_enter();
     void *p;
 
-    if (__builtin_expect(!t, 0))
+    if (__builtin_expect(!t, 0)) {
+        if (old)
+            sd_alloc_ends_inside(old);
         return sd_alloc_began_inside(was->realloc(was->ctx, old, size));
+    }
     if (old)
         sd_alloc_ends(t, old);
     p = was->realloc(was->ctx, old, size);

@@ -17,6 +17,7 @@
 #include "collect/alloc/thread_names.h"
 #include "collect/alloc/walk.h"
 #include "collect/session.h"
+#include "collect/shared/uncounted.h"
 
 _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_alloc_thread *sd_alloc_self;
@@ -242,35 +243,46 @@ static inline void put_ends(struct sd_alloc_thread *t, const void *p)
 /* --- The thread's name
  * ------------------------------------------------------------------ */
 
+/* A hook may lead to another one with the same block, as of pymalloc to malloc. */
 void sd_alloc_asked_began(struct sd_alloc_thread *t, const void *p)
 {
-    if (t->n_own < sizeof t->own / sizeof t->own[0])
+    t->asked_freed = p == t->asked_freed ? NULL : t->asked_freed;
+    if ((t->n_own == 0 || t->own[t->n_own - 1] != p) &&
+        t->n_own < sizeof t->own / sizeof t->own[0])
         t->own[t->n_own++] = p;
 }
 
+/* The interpreter's caches may drop what is the program's. */
 void sd_alloc_asked_ends(struct sd_alloc_thread *t, const void *p)
 {
+    if (p == t->asked_freed)
+        return;
+    t->asked_freed = p;
     for (unsigned i = 0; i < t->n_own; i++)
         if (t->own[i] == p) {
             t->own[i] = t->own[--t->n_own];
             return;
         }
-    if (t->n_freed < sizeof t->freed / sizeof t->freed[0])
-        t->freed[t->n_freed++] = p;
+    sd_alloc_ends(t, p);
 }
 
-/* The interpreter's caches may drop what is the program's meanwhile. */
+static void begin_asking(struct sd_alloc_thread *t)
+{
+    t->n_own = 0;
+    t->asked_freed = NULL;
+    t->is_asking = true;
+}
+
 static size_t ask(struct sd_alloc_thread *t, size_t find(char *to, size_t most),
                   char *to, size_t most)
 {
     int saved = errno;
     size_t n;
 
-    t->n_own = t->n_freed = 0;
-    t->is_asking = true;
+    if (t->is_asking)
+        return 0;
+    begin_asking(t);
     n = find(to, most);
-    for (unsigned i = 0; i < t->n_freed; i++)
-        sd_alloc_ends(t, t->freed[i]);
     t->is_asking = false;
     errno = saved;
     return n;
@@ -279,6 +291,22 @@ static size_t ask(struct sd_alloc_thread *t, size_t find(char *to, size_t most),
 static void ask_started_name(struct sd_alloc_thread *t, struct sd_alloc_birth *out)
 {
     out->name_n = ask(t, sd_alloc_started_name, out->name, sizeof out->name);
+}
+
+/* Inside of a hook nothing is counted anyway. */
+static void hear_uncounted(bool begins)
+{
+    struct sd_alloc_thread *t = begins ? sd_alloc_enter() : NULL, *self = sd_alloc_self;
+
+    if (t) {
+        begin_asking(t);
+        t->n_uncounted = 1;
+    } else if (self && self->n_uncounted && begins) {
+        self->n_uncounted++;
+    } else if (self && self->n_uncounted && --self->n_uncounted == 0) {
+        self->is_asking = false;
+        sd_alloc_leave(self);
+    }
 }
 
 /* Under its name the thread begins a record anew. */
@@ -378,6 +406,7 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     atomic_store(&r->order, 1);
     rc = begin_tables(w);
     r->is_on = rc == 0;
+    sd_uncounted_tell(rc == 0 ? hear_uncounted : NULL);
     return rc;
 }
 
@@ -385,6 +414,7 @@ void sd_alloc_recorder_end(void)
 {
     struct sd_alloc_thread *t = sd_alloc_enter();
 
+    sd_uncounted_tell(NULL);
     sd_alloc_recorder.is_on = false;
     if (!t)
         return;

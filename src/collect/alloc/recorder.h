@@ -60,9 +60,10 @@ struct sd_alloc_thread {
     bool wants_name;   /* it is time to ask for the thread's name */
     bool is_asking;    /* Python is asked: what it allocates for that is not the
                           program's, what it frees may be */
-    uint8_t n_own, n_freed;
-    const void *own[8], *freed[8];
-    size_t name_n; /* bytes of the thread's name in Python; 0: not known */
+    uint8_t n_own;
+    const void *own[16], *asked_freed; /* blocks of that; the last that was freed */
+    unsigned n_uncounted; /* sd_uncounted_begin without their ends; 0: not inside */
+    size_t name_n;        /* bytes of the thread's name in Python; 0: not known */
     char name[SD_ALLOC_NAME];
     /* The last walk, from the outermost frame on. */
     struct sd_alloc_step *steps; /* mapped */

@@ -194,6 +194,21 @@ static bool walk(struct sd_alloc_thread *t, sd_walked *top)
     return name_steps(t, from);
 }
 
+/* What the interpreter makes for itself where a function begins is not the function's;
+ * such a node is always new. */
+static uint32_t newest_node(const struct sd_alloc_step *s, uint32_t parent,
+                            enum sd_allocator by)
+{
+    const struct sd_alloc_key key = { s->place, parent, by };
+    uint32_t node = sd_alloc_find(&key);
+
+    if (__builtin_expect(node != 0, 1))
+        return node;
+    if (by == SD_BY_MEM && sd_walk_begins(s->frame))
+        return node_without_frame(0, by);
+    return node_of(parent, s->frame, s->place, by);
+}
+
 uint32_t sd_alloc_walk(struct sd_alloc_thread *t, enum sd_allocator by)
 {
     sd_walked *top = sd_walk_top();
@@ -206,7 +221,7 @@ uint32_t sd_alloc_walk(struct sd_alloc_thread *t, enum sd_allocator by)
     if (__builtin_expect(!walk(t, top), 0))
         return 0;
     s = &t->steps[t->depth - 1];
-    return node_of(t->depth > 1 ? s[-1].node : 0, s->frame, s->place, by);
+    return newest_node(s, t->depth > 1 ? s[-1].node : 0, by);
 }
 
 uint32_t sd_alloc_walk_inner(struct sd_alloc_thread *t)

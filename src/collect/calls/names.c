@@ -7,6 +7,7 @@
 #include "collect/session.h"
 #include "collect/shared/code_place.h"
 #include "collect/shared/source_name.h"
+#include "collect/shared/uncounted.h"
 #include "cpython/compat.h"
 
 /* --- C functions ----------------------------------------------------------------- */
@@ -291,8 +292,10 @@ uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
     struct sd_pending_exception raised = sd_pending_exception_take();
     uint32_t site;
 
+    sd_uncounted_begin();
     name_thread(t);
     site = define_function(names, t, key, what);
+    sd_uncounted_end();
     sd_pending_exception_give_back(raised);
     return site;
 }
