@@ -32,13 +32,15 @@ static int is_none(const char *text, const char *why, size_t at)
 {
     if (at == 0)
         return sd_fail(SD_EUSAGE,
-                       "\"%s\" is not a regular expression: %s, at its start", text,
-                       why);
-    if (at >= strlen(text))
-        return sd_fail(SD_EUSAGE, "\"%s\" is not a regular expression: %s, at its end",
+                       "\"%s\" is not a valid regular expression: %s, at its start",
                        text, why);
-    return sd_fail(SD_EUSAGE, "\"%s\" is not a regular expression: %s, after \"%.*s\"",
-                   text, why, (int)at, text);
+    if (at >= strlen(text))
+        return sd_fail(SD_EUSAGE,
+                       "\"%s\" is not a valid regular expression: %s, at its end", text,
+                       why);
+    return sd_fail(SD_EUSAGE,
+                   "\"%s\" is not a valid regular expression: %s, after \"%.*s\"", text,
+                   why, (int)at, text);
 }
 
 /* Names may hold bytes that are no UTF-8: those match nothing. */

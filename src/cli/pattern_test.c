@@ -33,7 +33,7 @@ TEST(pattern_that_is_none_is_told_in_a_sentence)
     struct sd_pattern *p;
 
     CHECK(sd_pattern_new("a(", &p) == SD_EUSAGE && !p);
-    CHECK(strstr(sd_fail_text(), "\"a(\" is not a regular expression: "));
+    CHECK(strstr(sd_fail_text(), "\"a(\" is not a valid regular expression: "));
     CHECK(find("(a*)*b\\1\\1", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac") <= 0);
 }
 

@@ -842,7 +842,7 @@ def test_a_decorator_that_was_left_in_a_program_does_not_end_it(folder):
                                   "print(f(), g())\n" % name)
         done = run([PYTHON, "taken.py"], cwd=folder, env=helpers.clean_env(**{switch: "1"}))
         equal((done.status, done.out), (0, "1 2\n"), "end of a program with %s (%s)" % (switch, done.err))
-        contains(done.err, "taken.py:5: RuntimeWarning: no lines are counted: other tools use the sys.monitoring ids")
+        contains(done.err, "taken.py:5: RuntimeWarning: no lines are counted: other tools use both sys.monitoring tool ids")
         equal(done.err.count("no lines are counted"), 1, "warnings")
 
 

@@ -267,7 +267,7 @@ def test_callgrind_is_read_by_gprof2dot(folder):
 
 
 def test_what_cannot_be_is_said_in_one_sentence(folder):
-    for words, said in ((["--graph", "-o", "x.png"], "a call graph is an .svg or a .dot file"),
+    for words, said in ((["--graph", "-o", "x.png"], "a call graph can be written as .svg or .dot"),
                         (["--graph", "--root", "nobody"], "no function that is drawn matches nobody"),
                         (["--graph", "--compare"], "--compare needs two files"),
                         (["--graph", "--node-thres", "many"], "--node-thres takes a number from 0 to 100"),

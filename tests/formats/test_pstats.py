@@ -287,7 +287,7 @@ def test_mistakes_are_told_in_one_sentence(folder):
         f.write(b"no capture")
     for words, status, says in [
             ([good, "-s", "c"], 2, 'calls cannot be sorted by "c"'),
-            ([good, "--match", "("], 2, "is not a regular expression"),
+            ([good, "--match", "("], 2, "is not a valid regular expression"),
             ([good, "-n", "x"], 2, "-n takes a number of rows"),
             ([good, "--digits", "99"], 2, "--digits must be from 1 to 12"),
             ([good, "--reverse"], 2, "--reverse needs an order"),

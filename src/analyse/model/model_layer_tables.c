@@ -35,7 +35,7 @@ static int no_such_type(const struct sd_model_costs *c, const char *type)
     for (size_t i = 0; i < c->n_types; i++)
         sd_buf_printf(&there, "%s%s", i ? ", " : "",
                       sd_model_text(c->model, c->types[i].name));
-    rc = sd_fail(SD_EUSAGE, "no layer has the type %s; the types are %s", type,
+    rc = sd_fail(SD_EUSAGE, "no layer is of the type %s; the types are %s", type,
                  sd_buf_string(&there));
     sd_buf_release(&there);
     return rc;

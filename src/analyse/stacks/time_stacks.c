@@ -360,7 +360,8 @@ int sd_view_time_stacks(const struct sd_profile *p, const struct sd_view_request
     int rc = 0;
 
     if (!r->slices)
-        return sd_fail(SD_EUSAGE, "stacks over time can be shown of captures only");
+        return sd_fail(SD_EUSAGE,
+                       "only captures (.sonde) can be shown as stacks over time");
     if (has_samples || !has_calls)
         rc = draw(p, SD_SAMPLES, "stacks", r->slices, v);
     if (rc == 0 && has_calls)

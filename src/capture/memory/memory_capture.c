@@ -120,9 +120,10 @@ int sd_whole_model(const void *model, size_t n, const struct sd_whole_how *how,
     int rc = 0;
 
     if (n > UINT32_MAX - MODEL_PIECE)
-        return sd_fail(
-            SD_EFULL,
-            "the model takes %zu bytes; a capture can hold at most 4 GiB of one", n);
+        return sd_fail(SD_EFULL,
+                       "the model's layers and operators take %zu bytes; a capture can "
+                       "hold at most 4 GiB of them",
+                       n);
     sd_making_begin(&m, sd_clock_real_ns(), sd_clock_ns());
     if (how->command)
         rc = sd_making_add_command(&m, how->command);

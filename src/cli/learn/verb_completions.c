@@ -241,7 +241,7 @@ static int run(const struct sd_command *c)
         return sd_finish_stdout(&out, 0);
     }
     return sd_say_failure(sd_fail(
-        SD_EUSAGE, "no completions for the shell \"%s\"; there are bash, zsh and fish",
+        SD_EUSAGE, "no completions for the shell \"%s\"; choose bash, zsh or fish",
         c->words[0]));
 }
 

@@ -463,8 +463,8 @@ static int get_file(const struct sd_command *c, const struct sd_model_target *as
         return rc;
     if (wrong)
         return sd_fail(SD_EUSAGE,
-                       "%s needs a model that can be run, from Python "
-                       "(pkg.mod:factory); %s is a file of weights or a graph",
+                       "%s needs a model that can run, given as a Python factory "
+                       "(pkg.mod:factory); %s holds only weights or a graph",
                        wrong, asked->target);
     return read_file(asked, inputs, input, m);
 }

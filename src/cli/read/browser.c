@@ -100,11 +100,13 @@ int sd_browser_open(const char *page)
 {
     struct sd_arena a = { 0 };
     const char *command = browser(&a);
-    int rc = command ? open_with(command, page)
-                     : sd_fail(SD_ELACKS,
-                               "no browser was found (BROWSER, xdg-open); open the "
-                               "page yourself: %s",
-                               page);
+    int rc =
+        command
+            ? open_with(command, page)
+            : sd_fail(SD_ELACKS,
+                      "no browser was found (tried $BROWSER and xdg-open); open the "
+                      "page yourself: %s",
+                      page);
 
     sd_arena_release(&a);
     return rc;

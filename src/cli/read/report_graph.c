@@ -80,7 +80,8 @@ static int check(const struct sd_report_request *a, enum sd_graph_form *form)
 
     *form = SD_GRAPH_DOT; /* for a pipe into graphviz */
     if (to && strcmp(to, "-") != 0 && !sd_graph_form_of(to, form))
-        return sd_fail(SD_EUSAGE, "a call graph is an .svg or a .dot file, not %s", to);
+        return sd_fail(SD_EUSAGE,
+                       "a call graph can be written as .svg or .dot, not as %s", to);
     if (a->v[SD_REPORT_COMPARE].number && a->n_words != 2)
         return sd_fail(SD_EUSAGE, "--compare needs two files: sonde report --graph "
                                   "--compare before.pstats after.pstats -o graph.svg");

@@ -108,8 +108,8 @@ static int check(const struct sd_command *c, const struct sd_output_choice *choi
     int rc;
 
     if (c->n_words != 2)
-        return sd_fail(SD_EUSAGE,
-                       "convert needs two files: sonde convert train.sonde train.csv");
+        return sd_fail(SD_EUSAGE, "convert needs an input and an output file: sonde "
+                                  "convert train.sonde train.csv");
     if (strcmp(choice->to, "-") == 0 && !choice->word)
         return sd_fail(SD_EUSAGE,
                        "convert needs a format when it writes to stdout: sonde convert "

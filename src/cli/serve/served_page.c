@@ -462,8 +462,8 @@ static int ask(struct sd_served_page *s, const char *query, size_t n,
 
     if (s->request.page.privacy & SD_PAGE_SHARED)
         return sd_fail(SD_EUSAGE,
-                       "queries are refused under --share, because their answers "
-                       "contain file names; drop --share");
+                       "--share refuses what the page asks the server for, because the "
+                       "answers contain file names; drop --share to use --serve");
     rc = sd_serve_query_read(&q, query, n);
     if (rc < 0)
         return rc;

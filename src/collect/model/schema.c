@@ -52,11 +52,11 @@ static int read_name(const char *text, const char *open, struct sd_schema *out)
     out->name = text;
     out->n_full = (uint32_t)(open - text);
     out->n = dot ? (uint32_t)(dot - text) : out->n_full;
-    return out->n > 0
-               ? 0
-               : sd_fail(SD_EFORMAT,
-                         "torch's description (schema) of an operator has no name: %s",
-                         text);
+    return out->n > 0 ? 0
+                      : sd_fail(SD_EFORMAT,
+                                "cannot read torch's description (schema) of an "
+                                "operator, which has no name: %s",
+                                text);
 }
 
 int sd_schema_read(const char *text, struct sd_schema *out)

@@ -276,8 +276,9 @@ static int take_id(void)
             return -1;
         PyErr_Clear();
     }
-    return sd_fail(SD_ELACKS,
-                   "other tools use the sys.monitoring ids 3 and 4; stop one of them");
+    return sd_fail(
+        SD_ELACKS,
+        "other tools use both sys.monitoring tool ids 3 and 4; stop one of them");
 }
 
 /* All are as if they had never joined. */

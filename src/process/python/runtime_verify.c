@@ -235,20 +235,20 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
         return sd_fail(
             SD_EFORMAT,
             "its memory does not look like that of CPython %s (no main interpreter), "
-            "so it may be a modified build, which Sonde cannot read",
+            "it may be a modified build, which Sonde cannot read",
             rt->version);
     if (seen->n_known_tids == 0)
         return sd_fail(
             SD_EFORMAT,
             "its memory does not look like that of CPython %s (no thread is one of the "
-            "process), so it may be a modified build, which Sonde cannot read",
+            "process), it may be a modified build, which Sonde cannot read",
             rt->version);
     if (seen->n_frames == 0 && seen->n_wrong > 0)
-        return sd_fail(SD_EFORMAT,
-                       "its memory does not look like that of CPython %s (its frames "
-                       "have no code), so "
-                       "it may be a modified build, which Sonde cannot read",
-                       rt->version);
+        return sd_fail(
+            SD_EFORMAT,
+            "its memory does not look like that of CPython %s (its frames "
+            "have no code), it may be a modified build, which Sonde cannot read",
+            rt->version);
     return 0;
 }
 
