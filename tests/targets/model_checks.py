@@ -422,7 +422,7 @@ def check_the_verb():
         for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
                                     (("net:Not", "--input=1"), 2, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
                                     (("net:Net", "--input=2,5"), 1, "; --input has the batch axis first"), (("net:Net", "--input=2,4:floot"), 2, "floot"),
-                                    (("net:Net", "--input=-2,4"), 2, "--input takes [NAME=]SIZES"), (("net:Net", "--input=99999999999999999999,4"), 2, "too large"),
+                                    (("net:Net", "--input=-2,4"), 2, "numbers with commas"), (("net:Net", "--input=99999999999999999999,4"), 2, "too large"),
                                     (("net:Net", "--input=9999999999,100000,100000,4"), 2, "an input of 9999999999,100000,100000,4 is too large to be made: "),
                                     (("net:Net", "--input=1000000000,1000000,4", "--runtime"), 1, "an input of 1000000000,1000000,4 is too large to be made: "),
                                     (("net:odd", "--input=2,4"), 1, "no mode of mine")):
