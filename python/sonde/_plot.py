@@ -72,11 +72,28 @@ def _page_of_capture(make):
 
 def _html_of(file):
     """The page of what is in the open file."""
-    done = subprocess.run([_program(), "convert", "/proc/self/fd/{0}".format(file.fileno()), "-", "--format", "html"], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[file.fileno()])
+    return run_on(file, ["convert"], ["-", "--format", "html"]).decode("utf-8")
+
+
+def run_on(source, before, after):
+    """Runs the program on a file, by its path, open, or as bytes, with words before and after its name; returns its stdout."""
+    if isinstance(source, bytes):
+        with tempfile.TemporaryFile(prefix="sonde-plot-") as file:
+            file.write(source)
+            file.flush()
+            return run_on(file, before, after)
+    is_open = hasattr(source, "fileno")
+    name = "/proc/self/fd/{0}".format(source.fileno()) if is_open else os.fspath(source)
+    done = subprocess.run([_program()] + before + [name] + after, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          pass_fds=[source.fileno()] if is_open else [])
     if done.returncode:
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip() or "sonde ended with {0}".format(done.returncode))
-    return done.stdout.decode("utf-8")
+    return done.stdout
+
+
+def page_of_allocations(source):
+    """The page of a capture with allocations; None where there is none yet."""
+    return None if source is None else Page(_command(), run_on(source, ["convert"], ["-", "--format", "html"]).decode("utf-8"))
 
 
 def _command():

@@ -65,7 +65,7 @@ static void undo(const struct sd_inside *c, bool runs, struct sd_arena *keep)
     sd_arena_release(keep);
 }
 
-static bool start_one(const struct sd_inside *c, const char *with)
+int sd_inside_start_one(const struct sd_inside *c, const char *with)
 {
     struct started *s = &inside.all[inside.n];
     unsigned n_stops = inside.n_stops;
@@ -80,15 +80,13 @@ static bool start_one(const struct sd_inside *c, const char *with)
     rc = sd_with_read(with, c->about, &keep, &values);
     if (rc >= 0)
         rc = c->start(values);
-    if (rc < 0)
-        note_refusal(c);
     if (inside.n_stops != n_stops) {
         undo(c, rc >= 0, &keep);
-        return false;
+        return rc < 0 ? rc : sd_fail(SD_EGONE, "the recording was stopped meanwhile");
     }
     s->keep = keep;
     s->runs = rc >= 0;
-    return s->runs;
+    return rc < 0 ? rc : 0;
 }
 
 size_t sd_inside_start(const struct sd_inside *const *all,
@@ -99,8 +97,13 @@ size_t sd_inside_start(const struct sd_inside *const *all,
 
     for (; *all && sd_session_has_capture(); all++)
         if (sd_with_has(with, (*all)->about->name) && !is_started(*all) &&
-            (!may || may(*all)))
-            n += start_one(*all, with);
+            (!may || may(*all))) {
+            int rc = sd_inside_start_one(*all, with);
+
+            if (rc < 0)
+                note_refusal(*all);
+            n += rc == 0;
+        }
     return n;
 }
 

@@ -39,6 +39,9 @@ struct sd_inside {
  * Returns how many were started now. */
 size_t sd_inside_start(const struct sd_inside *const *all,
                        bool (*may)(const struct sd_inside *));
+/* Starts one of them, as this text (with.h) says, in a capture that this process owns
+ * and has joined.  Negative, with a sentence: it was not started. */
+int sd_inside_start_one(const struct sd_inside *c, const char *with);
 /* Each but start is for those that run, the last first. */
 void sd_inside_at_exit(void);
 void sd_inside_stop(void);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
 #include "collect/inside.h"
 #include "collect/session.h"
 #include "cpython/compat.h"
@@ -24,19 +25,29 @@ static const struct sd_inside *const collectors[] = {
 
 /* Another copy of this library may be in the process, loaded by the program from
  * elsewhere: the interpreter remembers who was first. */
-static bool is_first(const struct sd_inside *c)
+enum claim { OURS_NOW, OURS_BEFORE, ANOTHERS };
+
+static enum claim claim(const struct sd_inside *c)
 {
     PyObject *dict = PyInterpreterState_GetDict(sd_compat_interpreter());
+    PyObject *us = PyLong_FromVoidPtr((void *)(uintptr_t)collectors), *found;
+    enum claim claim = ANOTHERS;
     char key[64];
-    bool is;
 
-    if (c->about->place != SD_PYTHON)
-        return true;
     snprintf(key, sizeof key, "sonde.%s", c->about->name);
-    is = dict && !sd_dict_get(dict, key) &&
-         PyDict_SetItemString(dict, key, Py_True) == 0;
+    found = dict ? sd_dict_get(dict, key) : NULL;
+    if (found && us && PyObject_RichCompareBool(found, us, Py_EQ) == 1)
+        claim = OURS_BEFORE;
+    else if (dict && !found && us && PyDict_SetItemString(dict, key, us) == 0)
+        claim = OURS_NOW;
+    Py_XDECREF(us);
     PyErr_Clear();
-    return is;
+    return claim;
+}
+
+static bool is_first(const struct sd_inside *c)
+{
+    return c->about->place != SD_PYTHON || claim(c) == OURS_NOW;
 }
 
 /* --- Forks */
@@ -103,17 +114,33 @@ void sd_ext_stop_inside_soon(void)
         Py_AddPendingCall(stop_now, NULL);
 }
 
-void sd_ext_start_inside(void)
+static void watch_process(bool follows_forks)
 {
     static bool has_at_exit, watches_forks;
 
-    if (sd_inside_start(collectors, is_first) == 0)
-        return;
     if (!has_at_exit)
         Py_AtExit(sd_inside_at_exit);
     has_at_exit = true;
-    if (!watches_forks && sd_inside_follows_forks()) {
+    if (!watches_forks && follows_forks) {
         watches_forks = true;
         watch_forks();
     }
+}
+
+void sd_ext_start_inside(void)
+{
+    if (sd_inside_start(collectors, is_first) > 0)
+        watch_process(sd_inside_follows_forks());
+}
+
+/* What it needs of Python is made before: it may be that this is recorded. */
+int sd_ext_start_one(const struct sd_inside *c, const char *with)
+{
+    if (claim(c) == ANOTHERS)
+        return sd_fail(SD_EGONE,
+                       "another copy of sonde in this process has used the "
+                       "collector %s",
+                       c->about->name);
+    watch_process(c->after_fork != NULL);
+    return sd_inside_start_one(c, with);
 }

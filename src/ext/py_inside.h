@@ -2,10 +2,14 @@
 #ifndef SD_EXT_PY_INSIDE_H
 #define SD_EXT_PY_INSIDE_H
 /* py_inside: the collectors of collectors.def that run in a Python program. */
+struct sd_inside;
 
 /* Starts those that the run asks for and that do not run yet; cheap when there are
  * none.  They end with the interpreter. */
 void sd_ext_start_inside(void);
+/* Starts this one of them, as this text (collect/with.h) says, in a capture of our own
+ * that was begun before.  Negative, with a sentence: it was not started. */
+int sd_ext_start_one(const struct sd_inside *c, const char *with);
 /* Asks the interpreter to stop them, after a broken assert (sd_session_be_guest). */
 void sd_ext_stop_inside_soon(void);
 #endif

@@ -44,16 +44,23 @@ static struct {
     uint32_t tick;
 } blocks;
 
-/* No one waits for long: what is done under it is some hundred instructions. */
-static void lock(void)
-{
-    while (atomic_exchange_explicit(&blocks.is_locked, true, memory_order_acquire))
-        sched_yield();
-}
-
 static void unlock(void)
 {
     atomic_store_explicit(&blocks.is_locked, false, memory_order_release);
+}
+
+/* No one waits for long: what is done under it is some hundred instructions.  False:
+ * the recording has ended, and nothing is locked. */
+static bool lock(void)
+{
+    bool has_begun;
+
+    while (atomic_exchange_explicit(&blocks.is_locked, true, memory_order_acquire))
+        sched_yield();
+    has_begun = blocks.cells != NULL;
+    if (!has_begun)
+        unlock();
+    return has_begun;
 }
 
 static void *map(size_t bytes)
@@ -312,7 +319,8 @@ void sd_blocks_add(struct sd_alloc_thread *t, const void *p, size_t size,
 {
     uint32_t sum;
 
-    lock();
+    if (!lock())
+        return;
     look_at_time();
     sum = stack ? sum_of(stack) : 0;
     if (sum && make_room()) {
@@ -333,8 +341,9 @@ void sd_blocks_remove(struct sd_alloc_thread *t, const void *p)
     const struct sd_range *range;
     uint64_t address = (uint64_t)(uintptr_t)p, was = 0;
 
-    lock();
     t->ended = t->ended_bytes = 0;
+    if (!lock())
+        return;
     if (blocks.n_slots && take(address, &was)) {
         t->ended = SUM(was);
         t->ended_bytes = was >> SUM_BITS;
@@ -366,7 +375,8 @@ static void live_again(uint64_t address, uint64_t was, uint64_t size)
 
 void sd_blocks_undo(struct sd_alloc_thread *t, const void *p)
 {
-    lock();
+    if (!lock())
+        return;
     if (t->ended)
         live_again((uint64_t)(uintptr_t)p, t->ended, t->ended_bytes);
     else
@@ -376,7 +386,8 @@ void sd_blocks_undo(struct sd_alloc_thread *t, const void *p)
 
 void sd_blocks_unmap(const void *p, size_t size)
 {
-    lock();
+    if (!lock())
+        return;
     unmap((uint64_t)(uintptr_t)p, size);
     unlock();
 }
@@ -397,4 +408,22 @@ int sd_blocks_begin(void)
         return sd_cells_refused(cells);
     blocks.root = sd_cells_at(cells, 0);
     return 0;
+}
+
+/* The cells go with the table of stacks. */
+void sd_blocks_end(void)
+{
+    if (!lock())
+        return;
+    if (blocks.slots)
+        munmap(blocks.slots, blocks.n_slots * sizeof *blocks.slots);
+    if (blocks.sums)
+        munmap(blocks.sums, blocks.n_sums * sizeof *blocks.sums);
+    sd_ranges_release(&blocks.mapped);
+    blocks.cells = NULL;
+    blocks.root = NULL;
+    blocks.slots = NULL;
+    blocks.sums = NULL;
+    blocks.n = blocks.n_slots = blocks.n_sums = 0;
+    unlock();
 }

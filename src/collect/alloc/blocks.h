@@ -21,4 +21,6 @@ void sd_blocks_remove(struct sd_alloc_thread *t, const void *p);
 /* What this thread removed last is there again. */
 void sd_blocks_undo(struct sd_alloc_thread *t, const void *p);
 void sd_blocks_unmap(const void *p, size_t size);
+/* Forgets all; before the table of stacks ends. */
+void sd_blocks_end(void);
 #endif

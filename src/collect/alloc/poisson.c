@@ -131,3 +131,13 @@ int sd_poisson_begin(void)
     memset(&drawn, 0, sizeof drawn);
     return 0;
 }
+
+/* A thread may still be in a hook. */
+void sd_poisson_end(void)
+{
+    lock();
+    sd_table_release(&drawn.live);
+    for (size_t i = 0; i < N_FILTER; i++)
+        atomic_store_explicit(&drawn.filter[i], 0, memory_order_relaxed);
+    unlock();
+}

@@ -9,6 +9,7 @@
 struct sd_alloc_thread;
 
 int sd_poisson_begin(void); /* 0 or SD_ENOMEM */
+void sd_poisson_end(void);  /* forgets all */
 /* hot: is this block drawn?  It is remembered then. */
 bool sd_poisson_draw(struct sd_alloc_thread *t, const void *p, size_t size);
 /* hot: was it drawn?  It is forgotten then; and the same taken back. */

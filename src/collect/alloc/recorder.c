@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/error.h"
@@ -342,16 +343,20 @@ static __attribute__((noinline)) void began_otherwise(struct sd_alloc_thread *t,
                                                       const void *p, size_t size,
                                                       enum sd_allocator by)
 {
-    if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+    const struct sd_alloc_recorder *r = &sd_alloc_recorder;
+
+    if (r->only_tid && sd_thread_self()->tid != r->only_tid)
+        return;
+    if (r->mode == SD_ALLOC_AGGREGATE)
         sd_blocks_add(t, p, size, sd_alloc_walk(t, by), by);
-    else if (sd_poisson_draw(t, p, size))
+    else if (r->mode == SD_ALLOC_FULL || sd_poisson_draw(t, p, size))
         put_began(t, p, size, sd_alloc_walk(t, by));
 }
 
 void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
                     enum sd_allocator by)
 {
-    if (__builtin_expect(sd_alloc_recorder.mode == SD_ALLOC_FULL, 1))
+    if (__builtin_expect(sd_alloc_recorder.is_plain, 1))
         put_began(t, p, size, sd_alloc_walk(t, by));
     else
         began_otherwise(t, p, size, by);
@@ -393,6 +398,7 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     int rc;
 
     sd_assert(!r->is_on);
+    threads.is_inherited = false;
     if (!threads.has_key && pthread_key_create(&threads.key, end_thread) != 0)
         return sd_fail(SD_EFULL, "the program has used up its keys of thread-local "
                                  "storage (pthread_key_create), and Sonde needs one");
@@ -402,12 +408,30 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     r->layers = layers;
     r->sample_bytes = sample_bytes;
     r->max_file = max_file;
+    r->is_plain = mode == SD_ALLOC_FULL && !r->only_tid;
     r->tick = sd_session_ticks();
-    atomic_store(&r->order, 1);
+    /* One more than ever: a thread of the last recording looks at its log. */
+    atomic_fetch_add(&r->order, 1);
     rc = begin_tables(w);
     r->is_on = rc == 0;
     sd_uncounted_tell(rc == 0 ? hear_uncounted : NULL);
     return rc;
+}
+
+void sd_alloc_recorder_follow(uint32_t tid)
+{
+    sd_assert(!sd_alloc_recorder.is_on);
+    sd_alloc_recorder.only_tid = tid;
+}
+
+/* Of the child of a fork they are the parent's. */
+static void end_tables(void)
+{
+    if (threads.is_inherited)
+        return;
+    sd_poisson_end();
+    sd_blocks_end();
+    sd_alloc_stacks_end();
 }
 
 void sd_alloc_recorder_end(void)
@@ -416,18 +440,25 @@ void sd_alloc_recorder_end(void)
 
     sd_uncounted_tell(NULL);
     sd_alloc_recorder.is_on = false;
-    if (!t)
-        return;
-    sd_thread_log_give(t);
-    sd_alloc_leave(t);
+    if (t) {
+        sd_thread_log_give(t);
+        sd_alloc_leave(t);
+    }
+    end_tables();
+    sd_alloc_recorder.only_tid = 0;
 }
 
 /* The other threads are not here: what was theirs is left alone, and so is the parent's
  * record of this one. */
 void sd_alloc_recorder_after_fork(void)
 {
-    if (!sd_alloc_recorder.is_on)
+    struct sd_alloc_recorder *r = &sd_alloc_recorder;
+
+    sd_alloc_stacks_forget();
+    if (!r->is_on)
         return;
+    if (r->only_tid)
+        r->only_tid = (uint32_t)getpid(); /* the thread that forked has this number */
     pthread_mutex_init(&threads.lock, NULL);
     threads.idle = NULL;
     threads.is_inherited = true;

@@ -90,6 +90,8 @@ struct sd_alloc_recorder {
     _Atomic uint32_t *tick; /* changes when it is time to look at the clock */
     uint64_t sample_bytes;
     uint64_t max_file; /* bytes, or 0 */
+    uint32_t only_tid; /* what other threads allocate is not recorded; 0: all is */
+    bool is_plain;     /* every allocation of every thread, into a log */
     /* On a cache line of its own: the number of the newest run. */
     _Alignas(64) _Atomic uint64_t order;
 };
@@ -155,7 +157,10 @@ void sd_alloc_created_by(const struct sd_alloc_birth *birth);
 /* For the collector.  Begins to record into what this writer writes; 0 or < 0. */
 int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
                             unsigned layers, uint64_t sample_bytes, uint64_t max_file);
-/* Ends what this thread has begun, and records no more. */
+/* From the next beginning to its end, allocations of this thread alone; 0: of all.
+ * Whoever frees them. */
+void sd_alloc_recorder_follow(uint32_t tid);
+/* Ends what this thread has begun, and records no more: another recording may begin. */
 void sd_alloc_recorder_end(void);
 /* In the child of a fork: what was the parent's is left alone, and a table of its own
  * begins at the first event. */

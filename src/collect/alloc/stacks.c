@@ -41,6 +41,7 @@ struct sd_alloc_stacks sd_alloc_stacks;
 static struct {
     _Atomic bool is_locked;
     struct sd_cells *table;
+    uint64_t stream;    /* of the table */
     struct node *nodes; /* mapped; the cell of the same number is in the table */
     size_t n, cap;
     size_t n_slots;        /* that are taken, those of nodes that are gone too */
@@ -66,10 +67,7 @@ void sd_alloc_stacks_unlock(void)
     atomic_store_explicit(&stacks.is_locked, false, memory_order_release);
 }
 
-uint64_t sd_alloc_stacks_table(void)
-{
-    return stacks.table ? sd_cells_stream(stacks.table) : 0;
-}
+uint64_t sd_alloc_stacks_table(void) { return stacks.stream; }
 
 struct sd_cells *sd_alloc_stacks_cells(void) { return stacks.table; }
 
@@ -319,26 +317,74 @@ uint32_t sd_alloc_add(const struct sd_alloc_key *k, const struct sd_alloc_frame 
     return id;
 }
 
-/* In the child of a fork another thread may have held the lock, and changed anything:
- * what the parent had is left as it is, in pages that nobody touches again. */
-int sd_alloc_stacks_begin(struct sd_writer *w)
+/* Another thread may have held the lock, and changed anything: it is all left as it is,
+ * in pages that nobody touches again. */
+void sd_alloc_stacks_forget(void)
+{
+    memset(&stacks, 0, sizeof stacks);
+    memset(sd_alloc_stacks.code_bits, 0, sizeof sd_alloc_stacks.code_bits);
+    atomic_store(&sd_alloc_stacks.index, NULL);
+}
+
+/* That of the table before, which has ended, is emptied.  Whoever still looks into it
+ * finds nothing there, with a mask of 0, too. */
+static struct sd_alloc_index *first_index(void)
+{
+    struct sd_alloc_index *ix = atomic_load(&sd_alloc_stacks.index);
+    uint64_t mask = ix ? ix->mask : 0;
+
+    if (!ix)
+        return new_index(FIRST_SLOTS);
+    if (madvise(ix, sizeof *ix + (mask + 1) * sizeof ix->slots[0], MADV_DONTNEED) != 0)
+        return NULL;
+    ix->mask = mask;
+    return ix;
+}
+
+static int begin_locked(struct sd_cells *table)
 {
     static const struct sd_alloc_stack_cell root;
-    struct sd_alloc_index *ix = new_index(FIRST_SLOTS);
+    struct sd_alloc_index *ix = first_index();
+
+    stacks.nodes = ix ? grow(NULL, 0, &stacks.cap, sizeof *stacks.nodes) : NULL;
+    if (!stacks.nodes || sd_cells_add(table, &root) == SD_NO_CELL)
+        return sd_cells_refused(table);
+    stacks.table = table;
+    stacks.stream = sd_cells_stream(table);
+    stacks.n = 1;
+    atomic_store(&sd_alloc_stacks.index, ix);
+    atomic_fetch_add(&sd_alloc_stacks.n_deaths, 1);
+    return 0;
+}
+
+int sd_alloc_stacks_begin(struct sd_writer *w)
+{
     struct sd_cells *table = NULL;
-    int rc = ix ? sd_cells_new(w, SD_CELLS_ALLOC_STACKS, sizeof root, &table)
-                : sd_no_memory();
+    int rc = sd_cells_new(w, SD_CELLS_ALLOC_STACKS, sizeof(struct sd_alloc_stack_cell),
+                          &table);
 
     if (rc < 0)
         return rc;
-    memset(&stacks, 0, sizeof stacks);
+    sd_alloc_stacks_lock();
+    rc = begin_locked(table);
+    sd_alloc_stacks_unlock();
+    return rc;
+}
+
+void sd_alloc_stacks_end(void)
+{
+    sd_alloc_stacks_lock();
+    sd_cells_free(stacks.table);
+    stacks.table = NULL;
+    if (stacks.nodes)
+        munmap(stacks.nodes, stacks.cap * sizeof *stacks.nodes);
+    if (stacks.known)
+        munmap(stacks.known, stacks.cap_known * sizeof *stacks.known);
+    sd_table_release(&stacks.codes);
+    sd_table_release(&stacks.strings);
+    stacks.nodes = NULL;
+    stacks.known = NULL;
+    stacks.n = stacks.cap = stacks.n_slots = stacks.n_known = stacks.cap_known = 0;
     memset(sd_alloc_stacks.code_bits, 0, sizeof sd_alloc_stacks.code_bits);
-    stacks.table = table;
-    stacks.nodes = grow(NULL, 0, &stacks.cap, sizeof *stacks.nodes);
-    atomic_store(&sd_alloc_stacks.index, ix);
-    atomic_fetch_add(&sd_alloc_stacks.n_deaths, 1);
-    if (!stacks.nodes || sd_cells_add(table, &root) == SD_NO_CELL)
-        return sd_cells_refused(table);
-    stacks.n = 1;
-    return 0;
+    sd_alloc_stacks_unlock();
 }

@@ -95,8 +95,14 @@ static inline bool sd_alloc_may_be_code(const void *p)
 /* The object at p is about to be freed. */
 void sd_alloc_code_dies(const void *p);
 
-/* Begins, in a table of this writer; in the child of a fork once more.  0 or < 0. */
+/* Begins, in a table of this writer, or with NULL in memory; in the child of a fork
+ * once more.  0 or < 0. */
 int sd_alloc_stacks_begin(struct sd_writer *w);
+/* The table ends, and all memory behind it but the index, into which a thread may be
+ * looking: the next table begins with it. */
+void sd_alloc_stacks_end(void);
+/* In the child of a fork, before anything else: what the parent had is left alone. */
+void sd_alloc_stacks_forget(void);
 /* The table's stream, to be named in logs. */
 uint64_t sd_alloc_stacks_table(void);
 /* Runs `f` while no node is added, for what uses the same table. */

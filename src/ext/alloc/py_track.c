@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/alloc/py_track.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "collect/alloc/recorder.h"
+#include "collect/inside.h"
+#include "collect/own.h"
+#include "collect/session.h"
+#include "collect/with.h"
+#include "ext/py_inside.h"
+
+extern const struct sd_inside sd_inside_alloc;
+
+/* Which process a block is recorded in; of the one session of this process. */
+static int32_t tracking_pid;
+
+/* What a block is recorded with, none of it an object: what is freed while it is
+ * recorded would be a free of an unknown block. */
+struct plan {
+    char *path, *with; /* owned */
+    bool is_current_only;
+};
+
+static void release(struct plan *plan)
+{
+    sd_free(plan->path);
+    sd_free(plan->with);
+}
+
+static bool read_plan(PyObject *self, struct plan *plan)
+{
+    PyObject *how = PyObject_CallMethod(self, "_begin", NULL);
+    const char *path, *with;
+    int is_only;
+
+    if (!how)
+        return false;
+    if (!PyArg_ParseTuple(how, "ysp", &path, &with, &is_only)) {
+        Py_DECREF(how);
+        return false;
+    }
+    plan->path = sd_strdup(path);
+    plan->with = sd_strdup(with);
+    plan->is_current_only = is_only;
+    Py_DECREF(how);
+    if (plan->path && plan->with)
+        return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+/* A process has one recording.  True, with an exception, where there is one. */
+static bool is_recorded(void)
+{
+    const char *with = secure_getenv("SONDE_WITH");
+
+    if (!sd_session_has_capture())
+        return false;
+    if (tracking_pid)
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a block of track() is being recorded already; end it before "
+                        "the next begins");
+    else if (sd_own_is_here())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this process records itself already (sonde.start(), or "
+                        "SONDE_OUT); call sonde.stop() before track()");
+    else if (sd_with_has(with, "alloc"))
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "`sonde alloc` records all allocations of this process already, "
+            "those of this block too; run the program without it, or "
+            "without track()");
+    else
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this process is being recorded by `sonde` already; run the "
+                        "program without it, or record its allocations with `sonde run "
+                        "--with alloc`");
+    return true;
+}
+
+static int begin(const struct plan *plan)
+{
+    int rc;
+
+    Py_BEGIN_ALLOW_THREADS /* a file is made */
+        rc = sd_own_start(plan->path);
+    Py_END_ALLOW_THREADS if (rc < 0) return rc;
+    tracking_pid = (int32_t)getpid();
+    sd_alloc_recorder_follow(plan->is_current_only ? sd_thread_self()->tid : 0);
+    rc = sd_ext_start_one(&sd_inside_alloc, plan->with);
+    return rc;
+}
+
+/* Ends what begin began; in a process that was forked meanwhile, its own part. */
+static int end(int32_t pid)
+{
+    int rc = 0;
+
+    sd_inside_stop();
+    tracking_pid = 0;
+    if (pid != (int32_t)getpid()) {
+        sd_session_leave();
+        return 0;
+    }
+    Py_BEGIN_ALLOW_THREADS /* sealing compresses and may wait for the disk */
+        rc = sd_own_stop(SD_STATUS_UNKNOWN);
+    Py_END_ALLOW_THREADS return rc;
+}
+
+/* Nothing was recorded: the exception that is set says why. */
+static PyObject *give_up(PyObject *self, const struct plan *plan, bool has_file)
+{
+    PyObject *type, *value, *trace, *done;
+
+    if (has_file && plan->path)
+        unlink(plan->path);
+    PyErr_Fetch(&type, &value, &trace);
+    done = PyObject_CallMethod(self, "_give_up", NULL);
+    if (!done)
+        PyErr_Clear();
+    Py_XDECREF(done);
+    PyErr_Restore(type, value, trace);
+    return NULL;
+}
+
+static PyObject *track_enter(PyObject *self, PyObject *unused)
+{
+    struct sd_py_track *t = (struct sd_py_track *)self;
+    struct plan plan = { 0 };
+    bool has_file = false;
+    int rc = 0;
+
+    (void)unused;
+    if (is_recorded())
+        return NULL;
+    if (read_plan(self, &plan) && !is_recorded()) {
+        rc = begin(&plan);
+        has_file = tracking_pid != 0;
+        if (rc < 0) {
+            sd_ext_raise(rc);
+            if (has_file)
+                end(tracking_pid);
+        }
+    }
+    if (PyErr_Occurred())
+        give_up(self, &plan, has_file);
+    else
+        t->pid = tracking_pid;
+    release(&plan);
+    return t->pid ? Py_NewRef(self) : NULL;
+}
+
+/* What went wrong here is told unless the block has something to tell itself. */
+static PyObject *track_exit(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct sd_py_track *t = (struct sd_py_track *)self;
+    int32_t pid = t->pid;
+    PyObject *done;
+    int rc;
+
+    if (!pid)
+        Py_RETURN_NONE;
+    t->pid = 0;
+    rc = end(pid);
+    done = PyObject_CallMethod(self, "_end", "O",
+                               pid == (int32_t)getpid() ? Py_True : Py_False);
+    if (done && rc < 0 && (n == 0 || args[0] == Py_None)) {
+        Py_DECREF(done);
+        return sd_ext_raise(rc);
+    }
+    return done;
+}
+
+static PyObject *get_is_recording(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct sd_py_track *)self)->pid != 0);
+}
+
+static void track_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    { "__enter__", track_enter, METH_NOARGS, NULL },
+    { "__exit__", (PyCFunction)(void (*)(void))track_exit, METH_FASTCALL, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef getset[] = {
+    { "is_recording", get_is_recording, NULL, "Whether the block runs now.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyType_Slot slots[] = {
+    { Py_tp_methods, methods },
+    { Py_tp_getset, getset },
+    { Py_tp_dealloc, track_dealloc },
+    { 0, NULL },
+};
+
+PyType_Spec sd_track_spec = {
+    .name = "sonde._sonde.Track",
+    .basicsize = sizeof(struct sd_py_track),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = slots,
+};

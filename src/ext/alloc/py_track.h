@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_ALLOC_PY_TRACK_H
+#define SD_EXT_ALLOC_PY_TRACK_H
+/* py_track: `_sonde.Track`, the base of sonde.memory.track: a `with` block whose
+ * allocations are recorded into a capture that this process owns.
+ *
+ * __enter__ and __exit__ are C, so that what is recorded is the program's alone: where
+ * a call of a Python function allocates, it would do so while the recording runs.  The
+ * subclass has _begin(), which returns (path, text of SONDE_WITH, current_thread_only),
+ * and _end(is_ours), which comes when nothing is recorded any more; False: this is a
+ * process that was forked inside the block. */
+#include "ext/ext.h"
+
+struct sd_py_track {
+    PyObject_HEAD int32_t pid; /* of the process in which it records; 0: it does not */
+};
+#endif
