@@ -237,8 +237,11 @@ async function flame(page, seen) {
   await tree.focus();
   seen.zoomedAgain = await look(page, { box: await box(page) });
   await page.keyboard.press('Escape');
+  const painted = async () => (await settled(page), page.getByRole('tabpanel').locator('canvas').first().evaluate(c => c.toDataURL()));
+  const plain = await painted();
   await page.getByRole('searchbox').fill('listcomp');
   seen.flameSearched = await look(page);
+  seen.isHighlighted = await painted() !== plain;
   await tree.focus();
   await page.keyboard.press('n');
   seen.match = await box(page);
@@ -250,7 +253,19 @@ async function flame(page, seen) {
   await tree.focus();
   await page.keyboard.press('ArrowDown');
   seen.inverted = await box(page);
+  await page.keyboard.press('Enter');
+  seen.invertedZoom = await look(page);
   await page.getByRole('radio', { name: 'Left heavy', exact: true }).check();
+  await tree.focus();
+  seen.reordered = await look(page, { box: await box(page) });
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  seen.up = await box(page);
+  const place = await tree.boundingBox();
+  await page.mouse.click(place.x + 20, place.y + 50); // the third row, below the root and <module>
+  seen.clicked = await look(page, { box: await box(page) });
+  await page.keyboard.press('Escape');
 }
 
 // --- What leaves the page

@@ -99,6 +99,8 @@ def test_the_page_has_the_promised_names(folder):
     for title in ("Functions", "Flame graph", "Call graph", "Calls", "Sections", "Processes", "Threads", "Source"):
         assert title in names["tabs"], names["tabs"]
     helpers.contains(names["title"], "x.sonde")
+    for text in ("60 samples", "wall", "peak memory", "1, with 2 threads"):
+        helpers.contains(names["banner"], text, "the head")
     helpers.equal(names["plain"], 0, "plain part that is left")
 
 
@@ -231,6 +233,14 @@ def test_the_flame_graph_is_walked_by_keys(folder):
     assert seen()["matchBack"].startswith("<listcomp>"), seen()["matchBack"]
     helpers.equal(seen()["orders"], ["Left heavy", "Time order", "Inverted", "Sandwich"])
     assert seen()["inverted"].startswith("f (app.py:10), 20 samples"), "inverted: %s" % seen()["inverted"]
+    helpers.contains(seen()["invertedZoom"]["hash"], "zoom=")
+    helpers.equal((seen()["reordered"]["box"], "zoom=" in seen()["reordered"]["hash"]), (seen()["root"], False), "root and zoom after another order")
+    assert seen()["up"].startswith("<module>"), "Up leads from f to %s" % seen()["up"]
+    helpers.equal((seen()["clicked"]["box"], "zoom=" in seen()["clicked"]["hash"]), (seen()["down"]["box"], True), "the box that was clicked, zoomed")
+
+
+def test_a_search_highlights_boxes(folder):
+    assert seen()["isHighlighted"], "the picture is that of before the search"
 
 
 def test_drawings_are_saved(folder):

@@ -136,6 +136,16 @@ test('a finding sets the view and the whole selection', () => {
   assert.equal(payload.views.length, 6);
 });
 
+test('a finding about an import folds imports, where they are rows', () => {
+  const parts = randomParts(5, { frames: 20, places: 20, entries: 100, functions: 5, slices: 40 });
+  const finding = { finding: 'imports', text: '', value: null, unit: null, view: 'functions', selection: { search: 'import json' } };
+  load(payloadOf({ ...parts, imports: ['import json'] }));
+  act.follow({ ...finding, selection: { search: '^f1$' } });
+  assert.equal(state().options.foldImports, false);
+  act.follow(finding);
+  assert.equal(state().options.foldImports, true);
+});
+
 test('what is selected stays when a capture grows', () => {
   const payload = loaded();
   act.time(1e6, 3e6);

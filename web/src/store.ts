@@ -4,6 +4,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { isPlain, putAddress, readAddress, tokenOf, writtenAddress } from './address';
 import type { Kept } from './address';
+import { matcher } from './search';
 import type { Finding, Options, Order, Payload, Selection, Sort } from './types';
 
 export interface Detail {
@@ -145,10 +146,17 @@ function escape(): void {
   else if (from !== null || to !== null || section !== null || thread !== null) select(WHOLE);
 }
 
+// Searched for as an import, which is a row only where imports are folded.
+function isOfImports(payload: Payload, search: string): boolean {
+  const isMatch = matcher(search);
+  return isMatch !== null && payload.stacks.some((b) => b.imports.some((name) => isMatch(payload.strings[name]!)));
+}
+
 function follow(f: Finding): void {
   const s = f.selection;
   const { payload } = now;
   const metric = s?.metric ?? usual.options.metric;
+  const foldImports = now.options.foldImports || isOfImports(payload, s?.search ?? '');
   change({
     view: payload.views.some((v) => v.name === f.view) ? f.view! : now.view,
     selection: {
@@ -157,7 +165,7 @@ function follow(f: Finding): void {
       thread: s?.thread ?? null,
       search: s?.search ?? '',
     },
-    options: metric === now.options.metric ? now.options : { ...now.options, metric },
+    options: metric === now.options.metric && foldImports === now.options.foldImports ? now.options : { ...now.options, metric, foldImports },
     zoom: null,
     match: -1,
   });

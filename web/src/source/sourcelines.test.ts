@@ -37,6 +37,15 @@ test('the file with the hottest line is opened', () => {
   assert.deepEqual(hottestFile({ files: [file(null, [2], [5]), file('x\ny', [2], [5])] }), { file: 1, line: 2 });
 });
 
+test('files are compared by the same figure: time of its callers is no heat of a line', () => {
+  const shares = (text: string | null, self: number, cum: number): SourceData['files'][number] => ({
+    ...file(text, [4], [self]),
+    columns: [column('self%', 'percent', [self]), column('cum%', 'percent', [cum])],
+  });
+  assert.deepEqual(hottestFile({ files: [shares(null, 0, 60), shares('a', 10, 20)] }), { file: 1, line: 4 });
+  assert.deepEqual(hottestFile({ files: [shares(null, 0, 60), shares('a', 0, 20)] }), { file: 0, line: 4 });
+});
+
 test('tabs are blanks, control characters are seen', () => {
   assert.equal(shownLine('\tif x:\t# \u202e\x1b'), '        if x:   # \\u202e\\x1b');
 });

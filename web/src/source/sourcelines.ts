@@ -64,13 +64,20 @@ export function linesOfFile(file: File): FileLines {
   };
 }
 
+// What files are compared by: heat of one file would be its callers' time where nothing was spent in itself.
+function commonHeat(files: readonly File[]): string | null {
+  const all = files.flatMap((f) => f.columns.filter((c) => !c.isHidden)), names = [...new Set(all.map((c) => c.name))];
+  const amounts = names.map((name) => all.find((c) => c.name === name && c.unit !== 'text' && c.cells.some((v) => v > 0))).filter((c) => c !== undefined);
+  return heatOf(amounts)?.name ?? null;
+}
+
 // The file with the hottest line, and that line; a file with a text wins where they are equal.
 export function hottestFile(data: SourceData): { file: number; line: number } {
-  let best = { file: 0, line: 0 }, most = -1;
+  const name = commonHeat(data.files);
+  let best = { file: 0, line: 0 }, most = 0;
   data.files.forEach((f, file) => {
-    const lines = linesOfFile({ ...f, text: null }), row = lines.hot.length ? lines.rowOf[lines.hot[0]!]! : -1;
-    const value = (row >= 0 ? lines.heat!.cells[row]! : 0) + (f.text === null ? 0 : 1e-9);
-    if (value > most) [most, best] = [value, { file, line: lines.hottest }];
+    const cells = f.columns.find((c) => c.name === name)?.cells ?? [], more = f.text === null ? 0 : 1e-9;
+    for (let row = 0; row < cells.length; row++) if (cells[row]! + more > most) [most, best] = [cells[row]! + more, { file, line: f.lines[row]! }];
   });
   return best;
 }
