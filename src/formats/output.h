@@ -35,6 +35,7 @@ enum sd_holds {
 /* What is written.  All of it is borrowed for the call. */
 struct sd_output_job {
     const char *from; /* the file that was read; it can be opened again */
+    const char *name; /* by which that was typed, where it is another; or NULL */
     const char *to;   /* the file that is written; "-" is stdout */
     const struct sd_profile *profile;   /* of a capture, else NULL */
     const struct sd_filter *filter;     /* it was loaded with this; NULL: with none */
@@ -75,6 +76,12 @@ struct sd_output {
     int (*write)(const struct sd_output_job *job, struct sd_out *out); /* NULL: only
                                                                           recorded */
 };
+
+/* What is shown of where it comes from. */
+static inline const char *sd_output_from(const struct sd_output_job *job)
+{
+    return job->name ? job->name : job->from;
+}
 
 static inline struct sd_stack_style sd_output_style(const struct sd_output_job *job)
 {

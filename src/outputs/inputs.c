@@ -79,7 +79,7 @@ int sd_output_choice_check(const struct sd_output_choice *c)
 
     if (output && sd_output_can_be_of(output, c->input->gives))
         return 0;
-    if (c->input->gives & SD_HOLDS_EVENTS)
+    if (c->input == &sd_input_capture)
         return c->word ? sd_output_check_word(c->word) : sd_output_check(c->to, "");
     sd_outputs_put_suffixes(&others, c->input->gives, " or ");
     rc = sd_fail(SD_EUSAGE, "%s is %s and cannot be written as %s; choose %s", c->from,

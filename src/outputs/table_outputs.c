@@ -38,7 +38,7 @@ static int put_tables(const struct sd_output_job *job, struct sd_out *out)
     if (words.bad)
         rc = sd_no_memory();
     if (rc == 0) {
-        sd_out_printf(out, "%s: %s\n\n", job->from, sd_buf_string(&words));
+        sd_out_printf(out, "%s: %s\n\n", sd_output_from(job), sd_buf_string(&words));
         if (sd_profile_has(p, SD_LINES))
             rc = put_lines(job, SD_TABLE_TEXT, out);
         sd_out_text(out, sd_profile_has(p, SD_LINES) && view.n_tables > 0 ? "\n" : "");

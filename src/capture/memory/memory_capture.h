@@ -23,7 +23,7 @@ int sd_whole_capture(struct sd_cells *const *tables, size_t n,
 int sd_whole_model(const void *model, size_t n, const struct sd_whole_how *how,
                    struct sd_buf *to);
 
-/* --- Spans of one process (memory_spans.c) */
+/* --- Spans of one process, and readings of it and its children (memory_spans.c) */
 
 struct sd_whole_site { /* a section */
     const char *name;  /* its own part of the path, not ended by a 0 */
@@ -41,6 +41,13 @@ struct sd_whole_span {
     int64_t values[SD_WHOLE_VALUES]; /* one per metric of the shape */
 };
 
+struct sd_whole_point {
+    uint64_t child; /* pid of a child process; 0: it is of the process itself */
+    uint32_t shape; /* which of them */
+    uint64_t at;
+    int64_t values[SD_WHOLE_VALUES]; /* one per metric of the shape */
+};
+
 struct sd_whole_spans {
     const struct sd_whole_site *sites;
     uint32_t n_sites;
@@ -55,6 +62,8 @@ struct sd_whole_spans {
     const void *of;      /* handed to span() */
     /* Fills the ith; false: it is none. */
     bool (*span)(const void *of, uint32_t i, struct sd_whole_span *out);
+    uint32_t n_points; /* readings, in the order of their times */
+    void (*point)(const void *of, uint32_t i, struct sd_whole_point *out);
 };
 
 /* Adds the bytes of a .sonde file.  Times are nanoseconds since the epoch, on both

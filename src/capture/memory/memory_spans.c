@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_spans: the half of memory_capture that writes spans: one stream of events in
- * the order of their ends, as a log has them.  Each chunk defines what its spans stand
- * on. */
+/* memory_spans: the half of memory_capture that writes spans and readings: a stream of
+ * spans in the order of their ends, as a log has them, and one of readings.  Each chunk
+ * defines what its events stand on. */
 #include "capture/memory/memory_capture.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #include "capture/memory/memory_chunks.h"
 
 enum {
-    STREAM = 1,
+    STREAM_OF_SPANS = 1,
+    STREAM_OF_POINTS = 2,
     NAME_BYTES_MAX = 1000, /* of one part of a path, as sections have it */
     ANCESTORS_MAX = 64,    /* what lies further out is shown as one "…" */
     /* What one span may need, with all that it stands on; */
@@ -41,7 +42,8 @@ struct spans_making {
     uint32_t *sites;
     uint32_t shapes[SD_WHOLE_SHAPES];
     uint32_t process, further_out;
-    struct sd_table threads; /* tid -> id */
+    struct sd_table threads;  /* tid -> id */
+    struct sd_table children; /* pid -> id */
 };
 
 /* --- Records --------------------------------------------------------------------- */
@@ -83,11 +85,12 @@ static uint32_t define_section(struct spans_making *sm, const char *name, size_t
     return sm->next_id++;
 }
 
+/* In the process, which is 0 until it is defined itself. */
 static uint32_t define_track(struct spans_making *sm, enum sd_track_kind kind,
                              uint64_t number, uint64_t start, const char *name)
 {
     uint32_t string = name && *name ? define_string(sm, name, strlen(name)) : 0;
-    uint32_t parent = kind == SD_TRACK_PROCESS ? 0 : sm->process;
+    uint32_t parent = sm->process;
     struct sd_rec_track *r = put(sm, SD_REC_TRACK, sizeof *r);
 
     if (r)
@@ -174,6 +177,21 @@ static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
     return 0;
 }
 
+static int child_here(struct spans_making *sm, uint64_t pid, uint32_t *track)
+{
+    uint64_t id;
+    int rc = track_here(sm, 0, track);
+
+    if (rc < 0 || pid == 0)
+        return rc;
+    if (!sd_table_get(&sm->children, pid, &id)) {
+        id = define_track(sm, SD_TRACK_PROCESS, pid, 0, NULL);
+        rc = sd_table_put(&sm->children, pid, id);
+    }
+    *track = (uint32_t)id;
+    return rc;
+}
+
 static uint32_t shape_here(struct spans_making *sm, uint32_t shape)
 {
     sd_assert(shape < sm->s->n_shapes);
@@ -192,13 +210,26 @@ static void flush(struct spans_making *sm)
         sd_making_add_as(&sm->m, sm->head, sm->chunk.p, (uint32_t)sm->chunk.n);
     sd_buf_clear(&sm->chunk);
     sm->head = (struct sd_chunk_head){ .type = SD_CHUNK_EVENTS,
-                                       .stream = STREAM,
+                                       .stream = sm->head.stream,
                                        .seq = sm->head.seq + 1 };
     sm->next_id = 1;
     memset(sm->sites, 0, sm->s->n_sites * sizeof *sm->sites);
     memset(sm->shapes, 0, sizeof sm->shapes);
     sm->process = sm->further_out = 0;
     sd_table_clear(&sm->threads);
+    sd_table_clear(&sm->children);
+}
+
+static void begin_stream(struct spans_making *sm, uint64_t stream)
+{
+    sm->head = (struct sd_chunk_head){ .stream = stream };
+    flush(sm);
+}
+
+static void count(struct spans_making *sm, uint64_t time)
+{
+    sm->head.t0 = sm->head.count++ ? sm->head.t0 : time;
+    sm->head.t1 = time;
 }
 
 static int add_span(struct spans_making *sm, const struct sd_whole_span *span)
@@ -223,8 +254,29 @@ static int add_span(struct spans_making *sm, const struct sd_whole_span *span)
     r->from = span->from;
     r->to = span->to;
     memcpy(r->values, span->values, n * sizeof *r->values);
-    sm->head.t0 = sm->head.count++ ? sm->head.t0 : span->to;
-    sm->head.t1 = span->to;
+    count(sm, span->to);
+    return 0;
+}
+
+static int add_point(struct spans_making *sm, const struct sd_whole_point *point)
+{
+    uint32_t n = (uint32_t)__builtin_popcountll(sm->s->shapes[point->shape]);
+    uint32_t track, shape;
+    struct sd_rec_point *r;
+
+    if (sm->chunk.n >= CHUNK_FULL)
+        flush(sm);
+    shape = shape_here(sm, point->shape);
+    if (child_here(sm, point->child, &track) < 0)
+        return SD_ENOMEM;
+    r = put(sm, SD_REC_POINT, sizeof *r + n * sizeof *r->values);
+    if (!r)
+        return sd_no_memory();
+    r->shape = shape;
+    r->track = track;
+    r->time = point->at;
+    memcpy(r->values, point->values, n * sizeof *r->values);
+    count(sm, point->at);
     return 0;
 }
 
@@ -289,7 +341,7 @@ static int add_spans(struct spans_making *sm, const struct span_end *ends, uint3
 {
     int rc = 0;
 
-    flush(sm);
+    begin_stream(sm, STREAM_OF_SPANS);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         struct sd_whole_span span;
 
@@ -298,6 +350,37 @@ static int add_spans(struct spans_making *sm, const struct span_end *ends, uint3
     }
     flush(sm);
     return rc;
+}
+
+static int add_points(struct spans_making *sm)
+{
+    int rc = 0;
+
+    begin_stream(sm, STREAM_OF_POINTS);
+    for (uint32_t i = 0; i < sm->s->n_points && rc == 0; i++) {
+        struct sd_whole_point point;
+
+        sm->s->point(sm->s->of, i, &point);
+        rc = add_point(sm, &point);
+    }
+    flush(sm);
+    return rc;
+}
+
+/* When the first event is, and the last; without any it is now. */
+static void look_at_times(const struct sd_whole_spans *s, const struct span_end *ends,
+                          uint32_t n, uint64_t *from, uint64_t *last)
+{
+    struct sd_whole_point point;
+
+    *last = n ? ends[n - 1].to : 0;
+    for (uint32_t i = 0; i<s->n_points; i += s->n_points> 1 ? s->n_points - 1 : 1) {
+        s->point(s->of, i, &point);
+        *from = point.at < *from ? point.at : *from;
+        *last = point.at > *last ? point.at : *last;
+    }
+    if (*last == 0)
+        *from = *last = sd_clock_real_ns();
 }
 
 int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *how,
@@ -313,8 +396,7 @@ int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *ho
     sm.sites = sd_alloc((s->n_sites + 1) * sizeof *sm.sites);
     if (!ends || !sm.sites)
         rc = sd_no_memory();
-    from = n ? from : sd_clock_real_ns();
-    last = n && ends ? ends[n - 1].to : from;
+    look_at_times(s, ends, ends ? n : 0, &from, &last);
     sd_making_begin(&sm.m, from, from);
     if (how->command && rc == 0)
         rc = sd_making_add_command(&sm.m, how->command);
@@ -322,8 +404,11 @@ int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *ho
         rc = add_note(&sm.m, s->note);
     if (rc == 0)
         rc = add_spans(&sm, ends, n);
+    if (rc == 0)
+        rc = add_points(&sm);
     rc = sd_making_end(&sm.m, last, last, rc);
     sd_table_release(&sm.threads);
+    sd_table_release(&sm.children);
     sd_buf_release(&sm.chunk);
     sd_free(sm.sites);
     sd_free(ends);

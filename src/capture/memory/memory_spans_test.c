@@ -150,6 +150,58 @@ TEST(a_capture_of_no_spans_is_whole)
     sd_buf_release(&bytes);
 }
 
+/* --- Readings */
+
+static void reading(const void *of, uint32_t i, struct sd_whole_point *out)
+{
+    (void)of;
+    *out = (struct sd_whole_point){
+        .child = i % 3, .shape = 1, .at = ZERO + i, .values = { i, -(int64_t)i }
+    };
+}
+
+static void look_at_point(struct seen *s, const struct sd_rec_point *r)
+{
+    CHECK(r->time == s->last + 1 && r->head.len == sizeof *r + 2 * sizeof(int64_t));
+    CHECK(s->track_number[r->track] ==
+          (r->time % 3 == ZERO % 3 ? 77 : (r->time - ZERO) % 3));
+    CHECK(r->shape && r->values[0] == (int64_t)(r->time - ZERO));
+    s->last = r->time;
+    s->n_spans++;
+}
+
+TEST(a_capture_of_readings_has_each_with_its_process)
+{
+    const uint32_t n = 0;
+    struct sd_whole_spans spans = of_n(&n);
+    const struct sd_whole_how how = { .command = "work.py" };
+    struct seen s = { .last = ZERO - 1 };
+    struct sd_buf bytes = { 0 };
+    struct sd_chunk_view view;
+    struct sd_reader *r;
+
+    spans.n_points = N;
+    spans.point = reading;
+    CHECK(sd_whole_spans(&spans, &how, &bytes) == 0);
+    CHECK(sd_reader_open_bytes(bytes.p, bytes.n, &r) == 0);
+    while (sd_reader_next(r, &view) == 1) {
+        const struct sd_record *rec;
+        uint32_t at = 0;
+
+        s.n_chunks += view.type == SD_CHUNK_EVENTS;
+        while ((rec = sd_chunk_view_next(&view, &at))) {
+            if (rec->type == SD_REC_POINT)
+                look_at_point(&s, (const void *)rec);
+            else
+                look_at(&s, rec, n);
+        }
+    }
+    CHECK(s.n_spans == N && s.n_chunks > 3 && !sd_reader_complaint(r));
+    CHECK(sd_reader_health(r)->created_mono_ns == ZERO);
+    sd_reader_free(r);
+    sd_buf_release(&bytes);
+}
+
 enum { DEEP = 200 };
 
 static bool deepest(const void *of, uint32_t i, struct sd_whole_span *out)

@@ -15,6 +15,7 @@
 #include "outputs/needs.h"
 #include "outputs/outputs.h"
 #include "outputs/tables.h"
+#include "outputs/translated.h"
 
 int sd_export_check_spares(const char *to, char **files, size_t n)
 {
@@ -157,11 +158,12 @@ static void say_what_is_missing(const struct sd_command *c,
 }
 
 static int write_file(const struct sd_export_request *w, const struct sd_output *o,
-                      struct sd_contents *from)
+                      const char *path, struct sd_contents *from)
 {
     unsigned gives = from->profile ? 0 : w->choice.input->gives;
     const struct sd_output_job job = {
-        .from = w->choice.from,
+        .from = path,
+        .name = w->choice.from,
         .to = w->choice.to,
         .profile = from->profile,
         .calls = gives & SD_HOLDS_CALLS ? &from->calls : NULL,
@@ -177,7 +179,7 @@ static int write_file(const struct sd_export_request *w, const struct sd_output 
 }
 
 static int write_loaded(const struct sd_command *c, const struct sd_export_request *w,
-                        struct sd_contents *from)
+                        const char *path, struct sd_contents *from)
 {
     const struct sd_output *o;
     int rc = sd_output_choice_find(&w->choice, from, &o);
@@ -185,35 +187,49 @@ static int write_loaded(const struct sd_command *c, const struct sd_export_reque
     if (rc == 0)
         rc = check_left_out(w, o, from->profile);
     if (rc == 0)
-        rc = write_file(w, o, from);
+        rc = write_file(w, o, path, from);
     if (rc < 0 || !from->profile)
         return rc;
     say_what_is_missing(c, w, o, from->profile);
     return !o->is_page && lacks_lines(o, from->profile);
 }
 
-int sd_export(const struct sd_command *c, const struct sd_export_request *w)
+/* `path` can be opened again; what was typed may not say so (translated.h). */
+static int load_and_write(const struct sd_command *c, const struct sd_export_request *w,
+                          const struct sd_input *input, const char *path)
 {
     struct sd_command_loader loader;
     struct sd_contents from;
-    int rc =
-        w->choice.input->gives & SD_HOLDS_EVENTS ? 0 : check_left_out(w, NULL, NULL);
+    int rc;
 
-    if (rc == 0)
-        rc = sd_output_choice_check(&w->choice);
-    if (rc < 0)
-        return rc;
     sd_contents_init(&from);
     sd_command_loader_init(&loader, c, 0);
-    rc = w->choice.input->load(&loader.how, (char *[]){ (char *)w->choice.from }, 1,
-                               &from);
+    rc = input->load(&loader.how, (char *[]){ (char *)path }, 1, &from);
     if (rc == 0 && from.profile) {
         sd_remark_losses(&sd_said_remarks, w->choice.from, from.profile, w->losses);
         if (w->style && w->style->is_qualified)
             sd_profile_qualify(from.profile);
     }
     if (rc == 0)
-        rc = write_loaded(c, w, &from);
+        rc = write_loaded(c, w, path, &from);
     sd_contents_release(&from);
+    return rc;
+}
+
+int sd_export(const struct sd_command *c, const struct sd_export_request *w)
+{
+    const struct sd_input *input = w->choice.input;
+    struct sd_translated files;
+    int rc = input->gives & SD_HOLDS_EVENTS ? 0 : check_left_out(w, NULL, NULL);
+
+    if (rc == 0)
+        rc = sd_output_choice_check(&w->choice);
+    if (rc == 0)
+        rc = sd_translated_open(&files, input, (char *[]){ (char *)w->choice.from }, 1);
+    if (rc < 0)
+        return rc;
+    rc = load_and_write(c, w, input->translate ? &sd_input_capture : input,
+                        files.paths[0]);
+    sd_translated_close(&files);
     return rc;
 }

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "cli/model/model_source.h"
 #include "cli/read/command_captures.h"
-#include "outputs/inputs.h"
+#include "outputs/translated.h"
 
 int sd_page_file_input(const struct sd_page_file *f, const struct sd_input **out)
 {
@@ -25,15 +25,21 @@ int sd_page_file_input(const struct sd_page_file *f, const struct sd_input **out
 
 /* --- Captures */
 
-static int put_captures(const struct sd_page_file *f, struct sd_out *out)
+static int put_captures(const struct sd_page_file *f, const struct sd_input *input,
+                        struct sd_out *out)
 {
+    struct sd_translated files;
     struct sd_profile *p = NULL;
-    int rc = sd_load(f->command, f->n_files, (char **)f->files, f->page.filter,
-                     SD_LOAD_SLICES, &p);
+    int rc = sd_translated_open(&files, input, f->files, f->n_files);
 
+    if (rc < 0)
+        return rc;
+    rc = sd_load(f->command, f->n_files, files.paths, f->page.filter, SD_LOAD_SLICES,
+                 &p);
     if (rc == 0)
-        rc = sd_page_put_profile(&f->page, p, f->files, f->n_files, out);
+        rc = sd_page_put_profile(&f->page, p, files.paths, f->n_files, out);
     sd_profile_free(p);
+    sd_translated_close(&files);
     return rc;
 }
 
@@ -86,6 +92,6 @@ int sd_page_file_write(const struct sd_page_file *f, const struct sd_input *inpu
     *status = 0;
     if (input == &sd_input_model)
         return put_model(f, out, status);
-    return sd_input_gives_profile(input) ? put_captures(f, out)
+    return sd_input_gives_profile(input) ? put_captures(f, input, out)
                                          : put_stats(f, input, out);
 }

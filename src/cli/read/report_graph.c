@@ -207,7 +207,7 @@ static int load(const struct sd_report_request *a, int first, int n, struct side
 {
     const char *file = n > 0 ? a->words[first] : "";
     const struct sd_input *input =
-        sd_input_of(file, SD_HOLDS_CALLS | SD_HOLDS_PROFILE, &sd_input_capture);
+        sd_input_of(file, SD_HOLDS_CALLS | SD_HOLDS_STACKS, &sd_input_capture);
     int rc = check_options(a, input, file);
 
     if (rc < 0)

@@ -171,7 +171,7 @@ static int put_page(const struct sd_report_request *a, const struct sd_profile *
                                              .filter = &filter,
                                              .opens = &a->views };
 
-    return sd_page_put_profile(&request, p, a->words, (size_t)a->n_words, out);
+    return sd_page_put_profile(&request, p, a->paths, (size_t)a->n_words, out);
 }
 
 int sd_report_write(const struct sd_report_request *a, const struct sd_profile *p)

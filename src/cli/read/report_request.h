@@ -40,6 +40,7 @@ struct sd_report_request {
     const struct sd_input *input;          /* what kind of files they are */
     char **words;                          /* the files */
     int n_words;
+    char *const *paths; /* what is opened for them (outputs/translated.h) */
 };
 
 /* SD_EUSAGE with a sentence for what contradicts itself.  Released in either case. */

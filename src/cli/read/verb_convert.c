@@ -128,7 +128,7 @@ static void put_about(struct sd_buf *to)
     const char *before = " IN may also be ";
 
     for (const struct sd_input *const *i = sd_inputs; *i; i++) {
-        if ((*i)->gives & SD_HOLDS_EVENTS || !((*i)->gives & SD_HOLDS_DATA))
+        if (*i == &sd_input_capture || !((*i)->gives & SD_HOLDS_DATA))
             continue;
         sd_buf_printf(to, "%s%s, which becomes ", before, (*i)->title);
         sd_outputs_put_suffixes(to, (*i)->gives, " or ");

@@ -15,6 +15,7 @@
 #include "cli/shared_options.h"
 #include "outputs/needs.h"
 #include "outputs/outputs.h"
+#include "outputs/translated.h"
 #include "profile/slices.h"
 
 static const struct sd_option options[] = {
@@ -479,11 +480,11 @@ static int write_with_slices(const struct sd_report_request *a,
     const struct sd_filter *filter = &a->views.selection;
     struct sd_slices slices = { 0 }, calls = { 0 };
     size_t n = (size_t)a->n_words;
-    int rc = sd_captures_slices_of(p, SD_SAMPLES, a->words, n, filter, &slices);
+    int rc = sd_captures_slices_of(p, SD_SAMPLES, a->paths, n, filter, &slices);
 
     with.views.slices = &slices;
     if (rc >= 0)
-        rc = sd_captures_slices_of(p, SD_CALLS, a->words, n, filter, &calls);
+        rc = sd_captures_slices_of(p, SD_CALLS, a->paths, n, filter, &calls);
     with.views.call_slices = rc == 1 ? &calls : NULL;
     if (rc >= 0)
         rc = sd_report_write(&with, p);
@@ -506,7 +507,7 @@ static int report_captures(const struct sd_report_request *a)
     int rc = check_has_no_lprof_options(a);
 
     if (rc == 0)
-        rc = sd_load(a->command, (size_t)a->n_words, a->words, &filter,
+        rc = sd_load(a->command, (size_t)a->n_words, a->paths, &filter,
                      a->form == SD_FORM_PAGE ? SD_LOAD_SLICES : SD_LOAD_TOTALS, &p);
     if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
         rc = not_readable(rc);
@@ -538,11 +539,25 @@ static int report_captures(const struct sd_report_request *a)
     return rc;
 }
 
+static int report_profile(const struct sd_report_request *a)
+{
+    struct sd_report_request opened = *a;
+    struct sd_translated files;
+    int rc = sd_translated_open(&files, a->input, a->words, (size_t)a->n_words);
+
+    if (rc < 0)
+        return rc;
+    opened.paths = files.paths;
+    rc = report_captures(&opened);
+    sd_translated_close(&files);
+    return rc;
+}
+
 static int report(const struct sd_report_request *a)
 {
     if (a->form == SD_FORM_GRAPH)
         return sd_report_graph_of(a);
-    return sd_input_gives_profile(a->input) ? report_captures(a) : sd_report_stats(a);
+    return sd_input_gives_profile(a->input) ? report_profile(a) : sd_report_stats(a);
 }
 
 static int run(const struct sd_command *c)

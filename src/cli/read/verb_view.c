@@ -191,7 +191,7 @@ const struct sd_verb sd_verb_view = {
         "Makes a page of the file and opens it with BROWSER or xdg-open. The page has "
         "everything that the file holds, linked together: the timeline, flame "
         "graph, functions, source, call graph, sections, readings. FILE is a capture, "
-        "of which several are merged, a pstats file, an .lprof file, or a model; "
+        "of which several are merged, a pstats, .lprof or mprof file, or a model; "
         "\"-\" is stdin. The page is one file without any request to the network; it "
         "stays in a new folder of temporary files, where nobody else can read it. To "
         "keep it elsewhere: sonde report FILE -o report.html. With --serve the page "
