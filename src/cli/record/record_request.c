@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/path.h"
 #include "cli/record/attach.h"
-#include "cli/record/recording.h"
+#include "cli/record/running_process.h"
 #include "cli/shared_options.h"
 #include "outputs/outputs.h"
 
@@ -72,19 +72,6 @@ const struct sd_option sd_record_options[] = {
 };
 
 /* --- What */
-
-static int read_duration(const char *word, uint64_t *ns)
-{
-    *ns = 0;
-    if (strcmp(word, "unlimited") == 0)
-        return 0;
-    if (!sd_text_parse_duration(word, ns) || *ns == 0)
-        return sd_fail(SD_EUSAGE,
-                       "--duration takes a time such as 10 or 500ms, or unlimited, not "
-                       "\"%s\"",
-                       word);
-    return 0;
-}
 
 static int speak(const struct sd_option_value *v, struct sd_option_value *spoken)
 {
@@ -168,7 +155,7 @@ int sd_record_request_read(struct sd_arena *a, const struct sd_command *c,
     *out = (struct sd_record_request){ .style = style_of(v) };
     rc = read_whom(c, &out->pid);
     if (rc == 0)
-        rc = read_duration(v[SD_RECORD_DURATION].text, &out->duration_ns);
+        rc = sd_running_process_duration(v[SD_RECORD_DURATION].text, &out->duration_ns);
     if (rc == 0)
         rc = speak(v, out->spoken);
     if (rc == 0)

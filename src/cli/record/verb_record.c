@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/idle_samples.h"
@@ -28,15 +27,10 @@
 #include "cli/record/recording.h"
 #include "cli/record/summary.h"
 #include "cli/record/program.h"
-#include "cli/record/process_watch.h"
+#include "cli/record/running_process.h"
 #include "cli/say.h"
 #include "outputs/outputs.h"
 #include "outputs/remarks.h"
-#include "process/stat.h"
-
-#define TICK_NS 200000000u     /* between two looks at how far it has come */
-#define LONG_NS 3600000000000u /* the same when nobody sees it */
-enum { WORDS_MAX = 1 << 20 };
 
 extern const struct sd_collector_about sd_about_sample;
 
@@ -46,34 +40,10 @@ struct record {
     struct sd_recording recording;
     struct sd_program target; /* of a pid: its command line */
     struct sd_child child;
-    struct sd_process_watch watch;
-    uint64_t started_ns, ended_ns;
+    struct sd_running_process process;
 };
 
 /* --- A process that runs already */
-
-/* The words it was started with, as one NULL-ended list in the arena; they may be
- * anything, and none at all. */
-static char **words_of(struct sd_arena *a, pid_t pid)
-{
-    const char *path = sd_arena_printf(a, "/proc/%d/cmdline", (int)pid);
-    char **words, *text = NULL;
-    size_t n_text = 0, n = 0;
-
-    if (!path || sd_read_file(path, WORDS_MAX, &text, &n_text) < 0)
-        n_text = 0;
-    words = sd_arena_alloc(a, (n_text + 2) * sizeof *words);
-    for (size_t at = 0; words && at < n_text;) {
-        size_t length = strnlen(text + at, n_text - at);
-        char *word = sd_arena_string(a, text + at, length);
-
-        at += length + 1;
-        if (word)
-            words[n++] = word;
-    }
-    sd_free(text);
-    return words;
-}
 
 /* Can it be sampled?  Asked before anything is made, so that what is wrong is said in
  * one sentence.  Its children may be Python where it is none itself. */
@@ -91,36 +61,20 @@ static int check_python(const struct record *r)
     return rc;
 }
 
-static void say_stopped(const struct sd_process_stat *st, pid_t pid)
-{
-    if (st->state == 'T' || st->state == 't')
-        sd_say("process %d (%s) is stopped, so every sample will show the same stacks; "
-               "kill -CONT %d resumes it",
-               (int)pid, st->name, (int)pid);
-}
-
 static int find_process(struct record *r)
 {
-    struct sd_arena *a = &r->recording.arena;
-    struct sd_process_stat st = { .name = "" };
-    pid_t pid = r->request.pid;
-    int rc = sd_watch_begin(&r->watch, pid);
+    int rc = sd_running_process_hold(&r->process, r->request.pid);
 
     if (rc == 0)
         rc = check_python(r);
-    if (rc < 0)
-        return rc;
-    if (sd_collector_set_needs_inside(&r->recording.chosen))
-        return sd_fail(
-            SD_EUSAGE,
-            "--pid looks from outside: collectors that work inside a program "
-            "must start with it, as in sonde run --with %s",
-            r->command.values[SD_RECORD_WITH].text);
-    sd_process_stat(pid, &st);
-    say_stopped(&st, pid);
-    r->target.argv = words_of(a, pid);
-    r->target.name = sd_arena_printf(a, "%s-%d", st.name, (int)pid);
-    return r->target.argv && r->target.name ? 0 : sd_no_memory();
+    if (rc == 0)
+        rc = sd_running_process_check(&r->recording,
+                                      r->command.values[SD_RECORD_WITH].text);
+    if (rc == 0)
+        rc = sd_running_process_find(&r->process, &r->recording.arena);
+    if (rc == 0)
+        r->target = r->process.target;
+    return rc;
 }
 
 static bool is_drawn(const struct record *r)
@@ -129,10 +83,12 @@ static bool is_drawn(const struct record *r)
 }
 
 /* How far it has come, on a terminal that nobody else writes to. */
-static void draw(const struct record *r)
+static void draw(const void *of)
 {
+    const struct record *r = of;
     char samples[SD_TEXT_MAX], time[SD_TEXT_MAX], line[160];
-    uint64_t for_ns = (sd_clock_ns() - r->started_ns) / 1000000000u * 1000000000u;
+    uint64_t for_ns =
+        (sd_clock_ns() - r->process.started_ns) / 1000000000u * 1000000000u;
     ssize_t written;
     int n;
 
@@ -153,48 +109,17 @@ static void erase(void)
     (void)written;
 }
 
-static void wait_beside(struct record *r)
-{
-    if (r->request.duration_ns)
-        r->watch.until_ns = r->started_ns + r->request.duration_ns;
-    while (sd_watch_wait(&r->watch, is_drawn(r) ? TICK_NS : LONG_NS) ==
-           SD_WATCH_GOES_ON)
-        if (is_drawn(r))
-            draw(r);
-    if (is_drawn(r))
-        erase();
-    r->ended_ns = sd_clock_ns();
-}
-
-static void put_time(struct record *r)
-{
-    struct sd_log *log = sd_writer_log(r->recording.writer);
-    char started[32], wall[32];
-
-    snprintf(started, sizeof started, "%llu", (unsigned long long)r->started_ns);
-    snprintf(wall, sizeof wall, "%llu",
-             (unsigned long long)(r->ended_ns - r->started_ns));
-    if (!log)
-        return;
-    sd_log_meta(log, "run.started_ns", started);
-    sd_log_meta(log, "run.wall_ns", wall);
-}
-
 static int record_process(struct record *r)
 {
-    struct sd_recording *rec = &r->recording;
-    int rc = sd_facts_put_before(rec->capture, &r->target, &rec->chosen);
+    bool is_seen = is_drawn(r);
+    int rc;
 
-    r->started_ns = sd_clock_ns();
-    if (rc == 0)
-        rc = sd_recording_watch(rec, r->request.pid);
-    if (rc < 0)
-        return rc;
-    wait_beside(r);
-    sd_recording_stop(rec);
-    put_time(r);
-    sd_recording_finish(rec, SD_STATUS_UNKNOWN);
-    return 0;
+    r->process.duration_ns = r->request.duration_ns;
+    rc =
+        sd_running_process_record(&r->process, &r->recording, is_seen ? draw : NULL, r);
+    if (rc == 0 && is_seen)
+        erase();
+    return rc;
 }
 
 /* --- A program that is started for it */
@@ -419,7 +344,7 @@ static int prepare(struct record *r)
 
 static int run(const struct sd_command *c)
 {
-    struct record r = { .command = *c, .watch.remote = SD_REMOTE_NONE };
+    struct record r = { .command = *c, .process.watch.remote = SD_REMOTE_NONE };
     int rc = prepare(&r), status;
 
     if (rc == 0)
@@ -431,7 +356,7 @@ static int run(const struct sd_command *c)
         status = show(&r);
     }
     if (r.request.pid)
-        sd_watch_end(&r.watch);
+        sd_running_process_leave(&r.process);
     sd_arena_release(&r.recording.arena);
     return status;
 }

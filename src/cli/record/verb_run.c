@@ -26,6 +26,7 @@
 #include "cli/record/launch.h"
 #include "cli/record/package.h"
 #include "cli/record/recording.h"
+#include "cli/record/running_process.h"
 #include "cli/record/summary.h"
 #include "cli/record/program.h"
 #include "cli/say.h"
@@ -64,6 +65,7 @@ static const struct sd_option options[] = {
 
 struct run {
     const struct sd_pass_manner *manner; /* or NULL */
+    struct sd_running_process *process;  /* that is recorded; NULL: one is started */
     struct sd_recording recording;
     struct sd_program target;
     const char *package; /* or NULL */
@@ -85,14 +87,12 @@ static int choose_name(struct run *r)
                : rc;
 }
 
-/* All that can be refused. */
-static int prepare(struct run *r)
+static int find_program(struct run *r)
 {
     struct sd_recording *rec = &r->recording;
-    const struct sd_option_value *v = rec->command->values;
-    int rc = sd_collector_set_read(rec->command, v[SD_RUN_WITH].text, &rec->chosen);
+    int rc = 0;
 
-    if (rc == 0 && rec->command->n_words == 0)
+    if (rec->command->n_words == 0)
         rc = sd_fail(SD_EUSAGE,
                      "no program to run; for example: sonde %s train.py --epochs 2",
                      rec->command->verb->name);
@@ -100,7 +100,30 @@ static int prepare(struct run *r)
         rc = r->manner->check(rec->command);
     if (rc == 0)
         rc = sd_program_read(&rec->arena, rec->command->n_words, rec->command->words,
-                             v[SD_RUN_PYTHON].text, &r->target);
+                             rec->command->values[SD_RUN_PYTHON].text, &r->target);
+    return rc;
+}
+
+static int find_process(struct run *r)
+{
+    int rc = sd_running_process_check(&r->recording,
+                                      r->recording.command->values[SD_RUN_WITH].text);
+
+    if (rc == 0)
+        rc = sd_running_process_find(r->process, &r->recording.arena);
+    r->target = r->process->target;
+    return rc;
+}
+
+/* All that can be refused. */
+static int prepare(struct run *r)
+{
+    struct sd_recording *rec = &r->recording;
+    const struct sd_option_value *v = rec->command->values;
+    int rc = sd_collector_set_read(rec->command, v[SD_RUN_WITH].text, &rec->chosen);
+
+    if (rc == 0)
+        rc = r->process ? find_process(r) : find_program(r);
     if (rc < 0)
         return rc;
     rec->create = v[SD_RUN_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
@@ -406,6 +429,23 @@ int sd_run(const struct sd_command *c, const struct sd_pass_manner *manner)
     if (r.child.status < 0)
         sd_die_of(-r.child.status);
     return r.child.status;
+}
+
+int sd_run_beside(const struct sd_command *c, struct sd_running_process *process)
+{
+    struct run r = { .recording.command = c, .process = process };
+    int rc = prepare(&r), status = 0;
+
+    if (rc == 0)
+        rc = sd_running_process_record(process, &r.recording, NULL, NULL);
+    if (rc == 0) {
+        show(&r);
+    } else {
+        status = sd_say_failure(rc);
+        sd_recording_abandon(&r.recording);
+    }
+    sd_arena_release(&r.recording.arena);
+    return status;
 }
 
 static int run(const struct sd_command *c) { return sd_run(c, NULL); }

@@ -41,6 +41,10 @@ struct sd_pass_manner {
     bool (*style)(const struct sd_command *c, struct sd_stack_style *out);
 };
 
+struct sd_running_process;
+
+/* The same of a process that runs already and is held. */
+int sd_run_beside(const struct sd_command *c, struct sd_running_process *process);
 /* Returns the exit status.  `manner` is NULL for run and most collectors. */
 int sd_run(const struct sd_command *c, const struct sd_pass_manner *manner);
 #endif
