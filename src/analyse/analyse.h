@@ -14,6 +14,9 @@ enum sd_cell_kind sd_cell_kind_of(enum sd_unit unit);
 /* Curves of one metric ("rss", "vms", "cpu", ...) over time, sections as bands. */
 int sd_analyse_curves(const struct sd_profile *p, const char *metric,
                       struct sd_arena *a, struct sd_view_series *out);
+int sd_analyse_curves_as(const struct sd_profile *p, const char *metric,
+                         const struct sd_plot_request *how, struct sd_arena *a,
+                         struct sd_view_series *out);
 /* Sections alone, between `from` and `to` of the series, as bands whose names are
  * paths. */
 int sd_analyse_bands(const struct sd_profile *p, struct sd_arena *a,

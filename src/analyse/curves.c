@@ -434,10 +434,11 @@ static const char *peak_text(struct sd_arena *a, enum sd_cell_kind kind, double 
     return sd_arena_printf(a, "%s", sd_text_count(text, (int64_t)value));
 }
 
+/* Of all together, or where that is no curve of the largest. */
 static int set_peak(struct sd_arena *a, struct sd_view_series *out)
 {
-    const struct sd_curve *c =
-        &out->curves[out->n_curves - 1]; /* all, or the only one */
+    size_t n = out->n_curves;
+    const struct sd_curve *c = &out->curves[out->curves[n - 1].is_total ? n - 1 : 0];
     char when[SD_TEXT_MAX];
     const char *value;
 
@@ -511,8 +512,57 @@ static int set_words(const struct sd_profile *p, const char *metric,
     return 0;
 }
 
+/* --- What was asked for of them */
+
+static void choose_curves(enum sd_plot_children children, struct sd_view_series *out)
+{
+    size_t last = out->n_curves - 1;
+
+    sd_assert(out->n_curves > 0);
+    if (children == SD_PLOT_BOTH || !out->curves[last].is_total)
+        return;
+    if (children == SD_PLOT_SUM) {
+        out->curves[0] = out->curves[last];
+        out->n_curves = 1;
+        out->note = NULL;
+    } else {
+        out->n_curves--;
+    }
+}
+
+/* Least squares.  Times count from the first point, so that squares stay small. */
+static void set_trend(struct sd_curve *c)
+{
+    double n = (double)c->n_points, zero = n > 0 ? c->points[0].t : 0;
+    double t = 0, v = 0, tt = 0, tv = 0;
+
+    for (size_t i = 0; i < c->n_points; i++) {
+        double at = c->points[i].t - zero;
+        double value = (c->points[i].min + c->points[i].max) / 2;
+
+        t += at;
+        v += value;
+        tt += at * at;
+        tv += at * value;
+    }
+    if (n * tt - t * t <= 0) /* no two at different times */
+        return;
+    c->has_trend = true;
+    c->slope = (n * tv - t * v) / (n * tt - t * t);
+    c->start = (v - c->slope * t) / n - c->slope * zero;
+}
+
 int sd_analyse_curves(const struct sd_profile *p, const char *metric,
                       struct sd_arena *a, struct sd_view_series *out)
+{
+    static const struct sd_plot_request usual;
+
+    return sd_analyse_curves_as(p, metric, &usual, a, out);
+}
+
+int sd_analyse_curves_as(const struct sd_profile *p, const char *metric,
+                         const struct sd_plot_request *how, struct sd_arena *a,
+                         struct sd_view_series *out)
 {
     struct chosen c;
     int rc;
@@ -534,9 +584,15 @@ int sd_analyse_curves(const struct sd_profile *p, const char *metric,
     if (rc == 0)
         rc = strcmp(metric, "cpu") == 0 ? add_slopes(p, &c, a, out)
                                         : add_readings(p, metric, &c, a, out);
-    if (rc == 0)
+    if (rc == 0 && !how->has_no_sections)
         rc = add_bands(p, false, a, out);
-    if (rc == 0)
-        rc = set_peak(a, out);
+    if (rc < 0)
+        return rc;
+    choose_curves(how->children, out);
+    for (size_t i = 0; how->has_trends && i < out->n_curves; i++)
+        set_trend(&out->curves[i]);
+    out->has_boxes = how->has_boxes;
+    out->title = how->title ? how->title : out->title;
+    rc = set_peak(a, out);
     return rc < 0 ? rc : set_mark(p, metric, &c, a, out);
 }

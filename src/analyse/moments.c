@@ -73,7 +73,8 @@ static int64_t plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* Walks until all are gone.  `total` is what all values sum up to. */
+/* Walks until all are gone.  `total` is what all values sum up to; what changes at one
+ * moment counts at once, or a process that takes another's place would add to it. */
 static int walk(const struct sd_profile *p, struct walker *heap, size_t n,
                 struct sd_series *out)
 {
@@ -82,11 +83,14 @@ static int walk(const struct sd_profile *p, struct walker *heap, size_t n,
 
     while (rc == 0 && heap[0].next_ns != UINT64_MAX) {
         uint64_t now = heap[0].next_ns;
-        int64_t before = heap[0].value;
 
-        step(&heap[0]);
-        total = plus(total, heap[0].value) - before;
-        sink(heap, n, 0);
+        while (heap[0].next_ns == now) {
+            int64_t before = heap[0].value;
+
+            step(&heap[0]);
+            total = plus(total, heap[0].value) - before;
+            sink(heap, n, 0);
+        }
         if (now <= p->end_ns)
             rc = sd_series_add(out, SD_ADDS_LEVEL, p->real_zero_ns, SD_SERIES_BUCKETS,
                                now, total);

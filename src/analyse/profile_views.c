@@ -187,7 +187,7 @@ int sd_view_plot(const struct sd_profile *p, const struct sd_view_request *r,
 {
     struct sd_drawing *d = sd_view_draw(v, "plot", SD_SHAPE_SERIES);
 
-    return d ? sd_analyse_curves(p, r->metric ? r->metric : usual_metric(p), &v->arena,
-                                 &d->series)
+    return d ? sd_analyse_curves_as(p, r->metric ? r->metric : usual_metric(p),
+                                    &r->plot, &v->arena, &d->series)
              : SD_ENOMEM;
 }

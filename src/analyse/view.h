@@ -79,6 +79,10 @@ struct sd_curve {
     bool is_total;          /* the tree's sum: drawn strongest */
     struct sd_curve_point *points;
     size_t n_points;
+    /* The straight line closest to the points (least squares), where it was asked for:
+     * `start` at time 0, and so much more each second. */
+    bool has_trend;
+    double start, slope;
 };
 struct sd_band { /* a section, or several that follow each other closely */
     const char *name;
@@ -102,6 +106,7 @@ struct sd_view_series {
     double mark;
     const char *mark_label;
     const char *note; /* what is not drawn: "12 more processes", or NULL */
+    bool has_boxes;   /* sections are boxes behind the curves, not a strip above */
 };
 
 /* What a box of a flame graph stands for. */

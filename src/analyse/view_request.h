@@ -14,6 +14,17 @@
 struct sd_graph_request;
 struct sd_slices;
 
+/* Readings over time as curves; all zero draws every process, their sum and the
+ * sections. */
+enum sd_plot_children { SD_PLOT_BOTH, SD_PLOT_SUM, SD_PLOT_APART };
+struct sd_plot_request {
+    const char *title;              /* NULL: what is drawn */
+    enum sd_plot_children children; /* their sum alone, or each alone */
+    bool has_trends;                /* a straight line through each curve */
+    bool has_boxes;                 /* sections as boxes behind the curves */
+    bool has_no_sections;
+};
+
 struct sd_view_request {
     const char *views; /* names of views.def, apart by commas; NULL: what is shown
                           unasked */
@@ -30,6 +41,7 @@ struct sd_view_request {
     struct sd_stacks_request stacks;
     struct sd_alloc_request alloc; /* which allocations, and what a row is */
     const char *metric;            /* of readings over time; NULL: "rss" */
+    struct sd_plot_request plot;   /* how these are drawn */
 
     /* Rows: those that match, in which order, how many. */
     const struct sd_matcher *rows;  /* NULL: all */

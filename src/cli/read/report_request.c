@@ -89,16 +89,17 @@ static int choose_form(const struct sd_report_request *a, enum sd_report_form *f
 {
     const struct sd_option_value *v = a->v;
     const char *to = v[SD_REPORT_OUTPUT].text;
+    bool is_plot = v[SD_REPORT_PLOT].number != 0; /* --flame is then its style */
 
-    if (v[SD_REPORT_CSV].number + v[SD_REPORT_JSON].number + v[SD_REPORT_PLOT].number +
-            v[SD_REPORT_FLAME].number + v[SD_REPORT_GRAPH].number >
+    if (v[SD_REPORT_CSV].number + v[SD_REPORT_JSON].number + is_plot +
+            (!is_plot && v[SD_REPORT_FLAME].number) + v[SD_REPORT_GRAPH].number >
         1)
         return sd_fail(SD_EUSAGE,
                        "choose one of --csv, --json, --flame, --graph and --plot");
     *form = v[SD_REPORT_CSV].number     ? SD_FORM_CSV
             : v[SD_REPORT_JSON].number  ? SD_FORM_JSON
+            : is_plot                   ? SD_FORM_PLOT
             : v[SD_REPORT_FLAME].number ? SD_FORM_FLAME
-            : v[SD_REPORT_PLOT].number  ? SD_FORM_PLOT
             : v[SD_REPORT_GRAPH].number ? SD_FORM_GRAPH
                                         : SD_FORM_TEXT;
     if (to && sd_output_is_capture(to)) /* with --json, too */
@@ -106,6 +107,30 @@ static int choose_form(const struct sd_report_request *a, enum sd_report_form *f
     if (*form == SD_FORM_FLAME || *form == SD_FORM_PLOT)
         return picture_form(to, form);
     return to && *form == SD_FORM_TEXT ? form_of_suffix(a, to, form) : 0;
+}
+
+/* What would change nothing is refused, not ignored. */
+static int check_plot(const struct sd_report_request *a)
+{
+    bool is_drawn = a->form == SD_FORM_PLOT || a->form == SD_FORM_PICTURE ||
+                    a->form == SD_FORM_JSON; /* --table plot */
+
+    for (size_t i = SD_REPORT_PLOT + 1; i <= SD_REPORT_TITLE && !is_drawn; i++)
+        if (a->v[i].is_given)
+            return sd_fail(SD_EUSAGE, "--%s needs --plot",
+                           a->command->verb->options[i].name);
+    return 0;
+}
+
+static struct sd_plot_request plot_request(const struct sd_option_value *v)
+{
+    return (struct sd_plot_request){
+        .title = v[SD_REPORT_TITLE].text,
+        .children = (enum sd_plot_children)v[SD_REPORT_CHILDREN].number,
+        .has_trends = v[SD_REPORT_SLOPE].number != 0,
+        .has_boxes = v[SD_REPORT_PLOT].number && v[SD_REPORT_FLAME].number,
+        .has_no_sections = v[SD_REPORT_MARKS].number == 0,
+    };
 }
 
 /* With --scaling a picture is that of growth. */
@@ -316,6 +341,7 @@ static int read_views(struct sd_report_request *a)
                     .is_raw = v[SD_REPORT_RAW].number != 0,
                     .is_cpu = v[SD_REPORT_CPU].number != 0 },
         .metric = v[SD_REPORT_METRIC].text,
+        .plot = plot_request(v),
         .sort = v[SD_REPORT_SORT].is_given ? v[SD_REPORT_SORT].words : NULL,
         .is_reversed = v[SD_REPORT_REVERSE].number != 0,
         .limit = a->form == SD_FORM_TEXT && !v[SD_REPORT_ALL].number ? TEXT_ROWS : 0,
@@ -406,6 +432,8 @@ int sd_report_request_read(struct sd_report_request *a, const struct sd_command 
         rc = check_growth(a);
     if (rc == 0)
         rc = check_graph(a);
+    if (rc == 0)
+        rc = check_plot(a);
     if (rc == 0)
         rc = read_pictures(a);
     if (rc == 0)

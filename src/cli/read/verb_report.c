@@ -149,8 +149,21 @@ static const struct sd_option options[] = {
                           "names",
                           0, NULL },
     [SD_REPORT_PLOT] = { "plot", SD_FLAG, NULL,
-                         "draw readings over time into the picture that -o names", 0,
-                         NULL },
+                         "draw readings over time into the picture that -o names; "
+                         "with --flame sections are boxes behind the curves; the "
+                         "options from here to --title need it",
+                         0, NULL },
+    [SD_REPORT_SLOPE] = { "slope", SD_FLAG, NULL,
+                          "draw a straight line through each curve and say its slope",
+                          0, NULL },
+    [SD_REPORT_CHILDREN] = { "children", SD_CHOICE, "both",
+                             "several processes: their sum as one curve, each as its "
+                             "own, or both",
+                             0, "both|sum|apart" },
+    [SD_REPORT_MARKS] = { "marks", SD_FLAG, "1", "draw where sections begin and end", 0,
+                          NULL },
+    [SD_REPORT_TITLE] = { "title", SD_TEXT, NULL, "the title of the picture", 0,
+                          "TEXT" },
     [SD_REPORT_GRAPH] = { "graph", SD_FLAG, NULL,
                           "draw who calls whom as a call graph: into the .svg or .dot "
                           "that -o names, without -o as DOT on stdout; the options "

@@ -9,6 +9,10 @@ static void put_curve(struct sd_json *j, const struct sd_curve *c)
     sd_json_key_string(j, "name", c->name);
     sd_json_key_string(j, "unit", sd_cell_unit(c->kind));
     sd_json_key_bool(j, "is_total", c->is_total);
+    if (c->has_trend) {
+        sd_json_key_real(j, "slope", c->slope);
+        sd_json_key_real(j, "start", c->start);
+    }
     sd_json_key_array(j, "points");
     for (size_t i = 0; i < c->n_points; i++) {
         const struct sd_curve_point *p = &c->points[i];

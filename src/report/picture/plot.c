@@ -44,6 +44,11 @@ enum {
 static const unsigned whole_colour = 0x0b5394;
 static const unsigned curve_colours[] = { 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9,
                                           0xd55e00, 0x7b61a8, 0x8a8a8a, 0x8c6d1f };
+/* Of marks on a curve, in the order of the names' colours. */
+static const unsigned mark_colours[] = { 0x1f5fa8, 0xb96d00, 0x1f7f3f, 0x8a45a3,
+                                         0xb0391f, 0x85760a, 0x5c5c5c, 0x0f706b };
+/* As of mprof's: red and orange by turns, paler from level to level. */
+static const unsigned box_colours[] = { 0xff3b30, 0xff9f1a };
 /* Light enough to write on. */
 static const unsigned band_colours[] = { 0xbcd6ee, 0xfbd9a6, 0xbfe3c6, 0xe3cdea,
                                          0xf7c9bd, 0xf3eab0, 0xd6d6d6, 0xb9e4e2 };
@@ -51,6 +56,9 @@ enum {
     N_CURVE_COLOURS = sizeof curve_colours / sizeof curve_colours[0],
     N_BAND_COLOURS = sizeof band_colours / sizeof band_colours[0],
     MAX_NAMES = 256, /* of bands that get a colour of their own */
+    MAX_MARKED = 60, /* bands: more marks would hide the curve */
+    MARK_WIDTH = 5,
+    MARK_HEIGHT = 8,
 };
 
 static const struct sd_colour frame = { 0.62, 0.64, 0.67, 1 };
@@ -213,6 +221,38 @@ static void name_lane(struct plot *p, size_t lane, const char *name)
 
     sd_canvas_text(p->canvas, p->area.x - 8, top + 12,
                    sd_canvas_fit(p->canvas, name, &f, p->area.x - 10), &f);
+}
+
+/* Behind the curves, the outer ones below the inner ones, as mprof plot --flame draws
+ * them. */
+static void draw_boxes(struct plot *p)
+{
+    double height, pale;
+    uint32_t deepest = 0;
+
+    for (size_t i = 0; i < p->series->n_bands; i++)
+        deepest =
+            p->series->bands[i].depth > deepest ? p->series->bands[i].depth : deepest;
+    height = p->area.h / (deepest + 2);
+    for (size_t i = 0; i < p->series->n_bands; i++) {
+        const struct sd_band *b = &p->series->bands[i];
+        double from = x_of(p, b->from), to = x_of(p, b->to);
+        double top = p->area.y + p->area.h - (b->depth + 1) * height;
+        struct sd_font f = font(11, SD_INK, SD_ANCHOR_START);
+        char label[256];
+
+        pale = 0.55 - 0.35 * b->depth / (deepest + 1);
+        to = to - from < 1 ? from + 1 : to;
+        sd_canvas_fill_box(p->canvas, (struct sd_box){ from, top, to - from, height },
+                           SD_RGBA(box_colours[i % 2], pale));
+        sd_canvas_line(p->canvas, from, top, from, top + height, 0.7,
+                       SD_RGBA(0x7a1f10, 0.6));
+        sd_canvas_line(p->canvas, from, top, to, top, 0.7, SD_RGBA(0x7a1f10, 0.6));
+        band_label(b, label, sizeof label);
+        if (to - from >= 24 && height >= 14)
+            sd_canvas_text(p->canvas, from + 4, top + 13,
+                           sd_canvas_fit(p->canvas, label, &f, to - from - 8), &f);
+    }
 }
 
 static void draw_sections(struct plot *p)
@@ -431,6 +471,79 @@ static int draw_curves(struct plot *p)
     return rc;
 }
 
+static void draw_trends(struct plot *p)
+{
+    clip(p);
+    for (size_t i = 0; i < p->series->n_curves; i++) {
+        const struct sd_curve *c = &p->series->curves[i];
+        double from, to;
+
+        if (!c->has_trend || c->n_points == 0)
+            continue;
+        from = c->points[0].t;
+        to = c->points[c->n_points - 1].t;
+        sd_canvas_dashed(p->canvas, x_of(p, from), y_of(p, c->start + c->slope * from),
+                         x_of(p, to), y_of(p, c->start + c->slope * to), 1.4,
+                         curve_colour(p, i));
+    }
+    sd_canvas_unclip(p->canvas);
+}
+
+/* --- Where sections begin and end, on the curve */
+
+/* Between two points on the straight line. */
+static double value_at(const struct sd_curve *c, double t)
+{
+    size_t low = 0, high = c->n_points;
+    const struct sd_curve_point *a, *b;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (c->points[middle].t < t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || low == c->n_points)
+        return c->points[low == 0 ? 0 : c->n_points - 1].max;
+    a = &c->points[low - 1];
+    b = &c->points[low];
+    return a->max + (b->max - a->max) * (t - a->t) / (b->t - a->t);
+}
+
+/* "[", or with a negative width "]". */
+static void draw_bracket(struct plot *p, double x, double y, double width,
+                         struct sd_colour colour)
+{
+    sd_canvas_begin(p->canvas, x + width, y - MARK_HEIGHT);
+    sd_canvas_to(p->canvas, x, y - MARK_HEIGHT);
+    sd_canvas_to(p->canvas, x, y + MARK_HEIGHT);
+    sd_canvas_to(p->canvas, x + width, y + MARK_HEIGHT);
+    sd_canvas_stroke(p->canvas, 2, colour);
+}
+
+static void draw_marks(struct plot *p)
+{
+    size_t last = p->series->n_curves - 1;
+    const struct sd_curve *c;
+
+    if (p->series->n_curves == 0 || p->series->n_bands > MAX_MARKED)
+        return;
+    c = &p->series->curves[p->series->curves[last].is_total ? last : 0];
+    if (c->n_points == 0)
+        return;
+    for (size_t i = 0; i < p->series->n_bands; i++) {
+        const struct sd_band *b = &p->series->bands[i];
+        struct sd_colour colour = SD_RGB(mark_colours[p->tints[i]]);
+
+        draw_bracket(p, x_of(p, b->from), y_of(p, value_at(c, b->from)), MARK_WIDTH,
+                     colour);
+        draw_bracket(p, x_of(p, b->to), y_of(p, value_at(c, b->to)), -MARK_WIDTH,
+                     colour);
+    }
+}
+
 /* --- What to look at */
 
 /* Text on a light ground of its own, so that it can be read over curves. */
@@ -513,6 +626,22 @@ static void draw_title(struct plot *p)
                        &under);
 }
 
+/* "1234 python, slope 1.25000 MiB/s": with as many digits as mprof's. */
+static const char *entry(const struct sd_curve *c, char *text, size_t n)
+{
+    if (!c->has_trend)
+        return c->name;
+    snprintf(text, n, "%.150s, slope %.5f%s/s", c->name,
+             c->kind == SD_CELL_BYTES ? c->slope / (1 << 20)
+             : c->kind == SD_CELL_NS  ? c->slope / 1e9
+                                      : c->slope,
+             c->kind == SD_CELL_BYTES     ? " MiB"
+             : c->kind == SD_CELL_NS      ? " s"
+             : c->kind == SD_CELL_PERCENT ? " %"
+                                          : "");
+    return text;
+}
+
 /* Places or draws the entries; returns the height they take.  The whole comes first. */
 static double legend(struct plot *p, double top, bool is_drawn)
 {
@@ -520,12 +649,13 @@ static double legend(struct plot *p, double top, bool is_drawn)
     double x = MARGIN + 4, y = top, right = p->width - MARGIN, most = (right - x) / 2;
     size_t n = p->series->n_curves;
 
-    if (n < 2)
+    if (n < 2 && !(n == 1 && p->series->curves[0].has_trend))
         return 0;
     for (size_t k = 0; k < n; k++) {
         size_t i = (k + n - 1) % n; /* the last one is the whole */
-        const char *name =
-            sd_canvas_fit(p->canvas, p->series->curves[i].name, &f, most);
+        char text[256];
+        const char *name = sd_canvas_fit(
+            p->canvas, entry(&p->series->curves[i], text, sizeof text), &f, most);
         double w = 26 + sd_canvas_measure(p->canvas, name, &f) + 18;
 
         if (x + w - 18 > right && x > MARGIN + 4) {
@@ -613,14 +743,22 @@ static int draw(struct plot *p)
     sd_canvas_fill_box(p->canvas, (struct sd_box){ 0, 0, p->width, p->height },
                        SD_RGB(0xffffff));
     draw_title(p);
-    shade_sections(p);
+    if (!p->series->has_boxes)
+        shade_sections(p);
     rc = draw_areas(p);
+    if (p->series->has_boxes)
+        draw_boxes(p);
     draw_y_axis(p);
     draw_x_axis(p);
-    draw_boundaries(p);
-    draw_sections(p);
+    if (!p->series->has_boxes) {
+        draw_boundaries(p);
+        draw_sections(p);
+    }
     if (rc == 0)
         rc = draw_curves(p);
+    draw_trends(p);
+    if (!p->series->has_boxes)
+        draw_marks(p);
     draw_mark(p, draw_peak(p));
     draw_foot(p);
     return rc;
@@ -643,7 +781,8 @@ int sd_report_plot(struct sd_out *out, enum sd_picture kind,
     p.tints = sd_alloc(s->n_bands + 1);
     rc = p.lanes && p.tints ? 0 : sd_no_memory();
     if (rc == 0) {
-        assign_lanes(&p);
+        if (!s->has_boxes)
+            assign_lanes(&p);
         assign_tints(&p);
         arrange(&p);
         rc = draw(&p);
