@@ -243,6 +243,33 @@ TEST(moments_let_a_process_count_only_while_it_lives)
     sd_maker_release(&m);
 }
 
+/* The reading that ends a process may be that of another's first one. */
+TEST(what_changes_at_one_moment_is_added_up_at_once)
+{
+    struct sd_maker m;
+    struct sd_profile *p;
+    struct sd_series all;
+    uint32_t a, b, shape, metric;
+
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
+    a = sd_maker_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    b = sd_maker_track(&m, SD_TRACK_PROCESS, 0, 8, NULL);
+    metric = sd_maker_metric(&m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    shape = sd_maker_shape(&m, &metric, 1);
+    for (uint64_t i = 0; i < 4; i++) {
+        sd_maker_point(&m, a, shape, i * 10 * MS, (int64_t[]){ i % 2 ? 70 : 10 }, 1);
+        sd_maker_point(&m, b, shape, i * 10 * MS, (int64_t[]){ i % 2 ? 10 : 70 }, 1);
+    }
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
+    CHECK(sd_moments_sum_processes(p, "rss", &all) == 0);
+    CHECK(all.sum.max == 80 && all.sum.min == 80 && all.sum.last == 80);
+    sd_series_release(&all);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
 TEST(series_table_has_a_row_for_every_metric_of_every_track)
 {
     struct sd_maker m;
@@ -370,6 +397,40 @@ TEST(curves_have_one_per_process_and_one_for_all_with_the_peak)
     CHECK(fabs(s.curves[2].points[1].last - 160) < 2);
     CHECK(sd_analyse_curves(p, "nonsense", &a, &s) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "rss, cpu, written"));
+    sd_arena_release(&a);
+    sd_profile_free(p);
+    sd_maker_release(&m);
+}
+
+TEST(curves_are_summed_or_apart_and_have_the_slope_that_a_line_through_them_has)
+{
+    struct sd_plot_request how = { .children = SD_PLOT_SUM, .title = "mine" };
+    struct sd_maker m;
+    struct sd_profile *p;
+    struct sd_arena a = { 0 };
+    struct sd_view_series s;
+    uint32_t process[2], shape, metric;
+
+    sd_maker_begin(&m);
+    sd_maker_chunk(&m, 1, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        process[i] = sd_maker_track(&m, SD_TRACK_PROCESS, 0, 7 + i, NULL);
+    metric = sd_maker_metric(&m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    shape = sd_maker_shape(&m, &metric, 1);
+    for (uint64_t i = 0; i < 40; i++) /* 3 and 1 bytes in 10 ms */
+        for (uint32_t k = 0; k < 2; k++)
+            sd_maker_point(&m, process[k], shape, i * 10 * MS,
+                           (int64_t[]){ (int64_t)(1000 + i * (k ? 1 : 3)) }, 1);
+    sd_maker_end(&m, 0);
+    p = sd_maker_load(&m, NULL);
+    CHECK(sd_analyse_curves_as(p, "rss", &how, &a, &s) == 0);
+    CHECK(s.n_curves == 1 && s.curves[0].is_total && !s.curves[0].has_trend);
+    CHECK(strcmp(s.title, "mine") == 0 && s.peak == 2156);
+    how = (struct sd_plot_request){ .children = SD_PLOT_APART, .has_trends = true };
+    CHECK(sd_analyse_curves_as(p, "rss", &how, &a, &s) == 0);
+    CHECK(s.n_curves == 2 && !s.curves[1].is_total && s.peak == 1117);
+    CHECK(fabs(s.curves[0].slope - 300) < 1e-6 && fabs(s.curves[1].slope - 100) < 1e-6);
+    CHECK(fabs(s.curves[0].start - 1000) < 1e-6);
     sd_arena_release(&a);
     sd_profile_free(p);
     sd_maker_release(&m);

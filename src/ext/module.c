@@ -30,6 +30,7 @@
 #include "ext/lines/builtin_profile.h"
 #include "ext/py_inside.h"
 #include "ext/py_memory.h"
+#include "ext/py_mprof.h"
 #include "ext/model/py_model.h"
 #include "ext/step_wrapper.h"
 #include "ext/sections/interval_values.h"
@@ -503,6 +504,9 @@ static PyMethodDef module_methods[] = {
     { "memory_of_children", sd_py_memory_of_children, METH_VARARGS, NULL },
     { "memory_watch", sd_py_memory_watch, METH_VARARGS, NULL },
     { "memory_watched", sd_py_memory_watched, METH_O, NULL },
+    { "mprof_watch", sd_py_mprof_watch, METH_VARARGS, NULL },
+    { "mprof_file", sd_py_mprof_file, METH_VARARGS, NULL },
+    { "mprof_peaks", sd_py_mprof_peaks, METH_VARARGS, NULL },
     { "line_text", sd_py_line_stats_text, METH_VARARGS, NULL },
     { "line_dumps", sd_py_line_stats_dumps, METH_VARARGS, NULL },
     { "line_loads", sd_py_line_stats_loads, METH_O, NULL },

@@ -9,7 +9,7 @@
 
 static const char watch_name[] = "sonde.memory_watch";
 
-static bool kind_of(const char *word, enum sd_memory_kind *kind)
+bool sd_py_memory_kind(const char *word, enum sd_memory_kind *kind)
 {
     static const char *const words[] = { "rss", "pss", "uss" };
 
@@ -36,7 +36,7 @@ PyObject *sd_py_memory_of_process(PyObject *module, PyObject *args)
 
     (void)module;
     if (!PyArg_ParseTuple(args, "isp", &pid, &word, &has_children) ||
-        !kind_of(word, &kind))
+        !sd_py_memory_kind(word, &kind))
         return NULL;
     Py_BEGIN_ALLOW_THREADS /* a tree of processes takes its time */
         bytes = pid < 0        ? -1
@@ -71,7 +71,7 @@ PyObject *sd_py_memory_of_children(PyObject *module, PyObject *args)
     int pid;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "is", &pid, &word) || !kind_of(word, &kind))
+    if (!PyArg_ParseTuple(args, "is", &pid, &word) || !sd_py_memory_kind(word, &kind))
         return NULL;
     if (sd_tree_init(&tree, pid > 0 ? pid : getpid()) < 0)
         return PyList_New(0);
@@ -101,7 +101,7 @@ PyObject *sd_py_memory_watch(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "isppd", &pid, &word, &has_children, &has_most,
                           &interval) ||
-        !kind_of(word, &request.kind))
+        !sd_py_memory_kind(word, &request.kind))
         return NULL;
     request.pid = pid;
     request.has_children = has_children;

@@ -31,6 +31,7 @@ struct sd_mprof_call {
     const char *name; /* "module.function"; not ended by a 0 */
     uint32_t n_name;
     uint32_t level; /* 0: in none */
+    bool has_level; /* files of old versions do not say it */
     uint64_t from_ns, to_ns;
     sd_mprof_nano_mib before, after;
 };
@@ -57,6 +58,11 @@ int sd_mprof_read(const void *p, size_t n, struct sd_mprof *into);
 /* The same of a file, and of the one beside it with "_ts" before its suffix, where old
  * versions put calls. */
 int sd_mprof_load(const char *path, struct sd_mprof *into);
+
+/* Writes a MEM line, or a CHLD line of the child `pid`; a number below 0 as 0. */
+struct sd_out;
+void sd_mprof_put_reading(struct sd_out *out, uint64_t pid, int64_t bytes,
+                          uint64_t at_ns);
 
 /* Rounded to bytes; what mprof's six digits say comes back as these six digits. */
 int64_t sd_mprof_bytes(sd_mprof_nano_mib memory);

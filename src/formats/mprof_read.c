@@ -172,7 +172,8 @@ static int take_call(struct words *w, struct sd_mprof *m)
         !take_nano(w, &c.before) || !take_time(w, &c.from_ns) ||
         !take_nano(w, &c.after) || !take_time(w, &c.to_ns))
         return 0;
-    if (w->at < w->end && !take_whole(w, INT32_MAX, &level))
+    c.has_level = w->at < w->end;
+    if (c.has_level && !take_whole(w, INT32_MAX, &level))
         return 0;
     c.name = name.at;
     c.n_name = (uint32_t)(name.end - name.at);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "formats/mprof.h"
 #include "formats/output.h"
 
@@ -183,6 +184,21 @@ static int order_calls(struct writing *w)
     return rc;
 }
 
+/* What a section itself has read is in its own line, and not among the readings. */
+static int find_read_by_calls(const struct writing *w, struct sd_table *to)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < w->n_calls && rc == 0; i++) {
+        const struct call *c = &w->calls[i];
+
+        rc = sd_table_put(to, c->from_ns, (uint64_t)c->before);
+        if (rc == 0)
+            rc = sd_table_put(to, c->to_ns, (uint64_t)c->after);
+    }
+    return rc;
+}
+
 /* --- Lines */
 
 /* With so many digits behind the point.  What is right between two of them goes to the
@@ -216,15 +232,15 @@ static void put_command(const struct writing *w, struct sd_out *out)
     sd_out_text(out, "\n");
 }
 
-static void put_point(const struct writing *w, const struct point *q,
-                      struct sd_out *out)
+void sd_mprof_put_reading(struct sd_out *out, uint64_t pid, int64_t bytes,
+                          uint64_t at_ns)
 {
-    if (q->track == w->root)
+    if (pid == 0)
         sd_out_text(out, "MEM");
     else
-        sd_out_printf(out, "CHLD %" PRIu64, w->p->tracks[q->track].number);
-    put_mib(out, q->bytes < 0 ? 0 : q->bytes, 6);
-    put_time(out, q->at_ns);
+        sd_out_printf(out, "CHLD %" PRIu64, pid);
+    put_mib(out, bytes < 0 ? 0 : bytes, 6);
+    put_time(out, at_ns);
     sd_out_text(out, "\n");
 }
 
@@ -253,6 +269,26 @@ static void put_call(const struct writing *w, const struct call *c, struct sd_ou
     sd_out_printf(out, " %u\n", level_of(w->p, (sd_site_id){ c->site }));
 }
 
+static int put_points(const struct writing *w, struct sd_out *out)
+{
+    struct sd_table of_calls = { 0 };
+    int rc = find_read_by_calls(w, &of_calls);
+
+    for (size_t i = 0; i < w->n_points && rc == 0 && out->err == 0; i++) {
+        const struct point *q = &w->points[i];
+        bool is_root = q->track == w->root;
+        uint64_t bytes;
+
+        if (is_root && sd_table_get(&of_calls, q->at_ns, &bytes) &&
+            bytes == (uint64_t)q->bytes)
+            continue;
+        sd_mprof_put_reading(out, is_root ? 0 : w->p->tracks[q->track].number, q->bytes,
+                             q->at_ns);
+    }
+    sd_table_release(&of_calls);
+    return rc;
+}
+
 static int write(const struct sd_output_job *job, struct sd_out *out)
 {
     struct writing w = { .p = job->profile, .root = find_root(job->profile) };
@@ -262,10 +298,10 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
         qsort(w.points, w.n_points, sizeof *w.points, by_time);
     if (rc == 0 && w.n_calls)
         rc = order_calls(&w);
-    if (rc == 0)
+    if (rc == 0) {
         put_command(&w, out);
-    for (size_t i = 0; i < w.n_points && rc == 0 && out->err == 0; i++)
-        put_point(&w, &w.points[i], out);
+        rc = put_points(&w, out);
+    }
     for (size_t i = 0; i < w.n_calls && rc == 0 && out->err == 0; i++)
         put_call(&w, &w.calls[i], out);
     sd_free(w.points);

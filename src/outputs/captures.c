@@ -140,6 +140,8 @@ static int take(struct loading *l, struct sd_profile *take_p, const char *file)
         l->into = take_p;
         return 0;
     }
+    if (rc == 0 && l->how->load & SD_LOAD_OVERLAY)
+        take_p->real_zero_ns = l->into->real_zero_ns;
     if (rc == 0)
         rc = sd_profile_merge(l->into, take_p);
     sd_profile_free(take_p);
@@ -163,7 +165,7 @@ static int load_one(struct loading *l, const char *file, struct sd_reader *reade
     return is_unmatched ? 0 : rc < 0 ? rc : take(l, p, file);
 }
 
-static int load_file(struct loading *l, const char *file)
+static int load_file(struct loading *l, const char *file, const char *name)
 {
     struct origin from = { .file = file };
     bool goes_on = true;
@@ -174,7 +176,7 @@ static int load_file(struct loading *l, const char *file)
 
         rc = open_reader(&from, &reader);
         if (rc == 0)
-            rc = load_one(l, file, reader);
+            rc = load_one(l, name, reader);
         if (rc == 0)
             goes_on = go_on(&from, reader);
         sd_reader_free(reader);
@@ -240,7 +242,7 @@ int sd_captures_load(const struct sd_loader *how, char *const *files, size_t n,
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = load_file(&l, files[i]);
+        rc = load_file(&l, files[i], how->names ? how->names[i] : files[i]);
     if (rc == 0 && l.into && how->filter)
         rc = cut_calls(&l, files, n);
     return finish(&l, rc, out);

@@ -23,6 +23,8 @@ struct sd_load_watch {
 
 /* How files are loaded; all zero is fine. */
 struct sd_loader {
+    char *const *names; /* what is said of files whose own names nobody has typed
+                           (translated.h); NULL: these names */
     const struct sd_remarks *remarks; /* takes what a capture lacks */
     unsigned losses;                  /* the kinds of it (profile/losses.h) */
     const struct sd_load_watch *watch;

@@ -33,7 +33,10 @@ struct translation {
     struct sd_mprof file;
     struct sd_whole_site *sites; /* owned */
     uint32_t n_sites;
-    uint32_t *site_of; /* owned; by call */
+    uint32_t *site_of;               /* owned; by call */
+    struct sd_mprof_reading *points; /* owned; what is read in between and at both ends
+                                        of each call, by time */
+    size_t n_points;
 };
 
 /* --- Which section a call is, and in which */
@@ -153,8 +156,7 @@ static bool span_of(const void *of, uint32_t i, struct sd_whole_span *out)
 
 static void point_of(const void *of, uint32_t i, struct sd_whole_point *out)
 {
-    const struct sd_mprof_reading *r =
-        &((const struct translation *)of)->file.readings[i];
+    const struct sd_mprof_reading *r = &((const struct translation *)of)->points[i];
 
     *out = (struct sd_whole_point){
         .child = r->pid,
@@ -174,6 +176,29 @@ static int by_time(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* mprof's curve goes through what calls read, too. */
+static int gather_points(struct translation *t)
+{
+    const struct sd_mprof *m = &t->file;
+
+    t->points = sd_alloc((m->n_readings + 2 * m->n_calls + 1) * sizeof *t->points);
+    if (!t->points)
+        return sd_no_memory();
+    for (size_t i = 0; i < m->n_readings; i++)
+        t->points[t->n_points++] = m->readings[i];
+    for (size_t i = 0; i < m->n_calls; i++) {
+        const struct sd_mprof_call *c = &m->calls[i];
+
+        t->points[t->n_points++] =
+            (struct sd_mprof_reading){ .at_ns = c->from_ns, .memory = c->before };
+        t->points[t->n_points++] =
+            (struct sd_mprof_reading){ .at_ns = c->to_ns, .memory = c->after };
+    }
+    if (t->n_points)
+        qsort(t->points, t->n_points, sizeof *t->points, by_time);
+    return 0;
+}
+
 /* "python" of "/usr/bin/python train.py". */
 static const char *name_of(struct sd_arena *a, const char *command)
 {
@@ -187,7 +212,13 @@ static const char *name_of(struct sd_arena *a, const char *command)
     return n > 0 ? sd_arena_string(a, base, n) : "process";
 }
 
-static int write_capture(struct translation *t, struct sd_buf *to)
+/* In ticks of the kernel's clock: it tells the processes of several files apart. */
+static uint64_t start_of(const struct sd_mprof *m)
+{
+    return m->n_readings ? m->readings[0].at_ns / 10000000 : 0;
+}
+
+static int write_capture(struct translation *t, const char *process, struct sd_buf *to)
 {
     const struct sd_whole_how how = { .command = t->file.command };
     const struct sd_whole_spans spans = {
@@ -196,21 +227,20 @@ static int write_capture(struct translation *t, struct sd_buf *to)
         .metrics = metrics,
         .shapes = shapes,
         .n_shapes = N_SHAPES,
-        .process = name_of(&t->file.arena, t->file.command),
+        .start_ticks = start_of(&t->file),
+        .process = process ? process : name_of(&t->file.arena, t->file.command),
         .note = t->file.is_cut ? "the file ends in the middle of a line, as when mprof "
                                  "was killed; that line is left out"
                                : NULL,
         .n = (uint32_t)t->file.n_calls,
         .of = t,
         .span = span_of,
-        .n_points = (uint32_t)t->file.n_readings,
+        .n_points = (uint32_t)t->n_points,
         .point = point_of,
     };
 
     if (!spans.process)
         return sd_no_memory();
-    if (t->file.n_readings)
-        qsort(t->file.readings, t->file.n_readings, sizeof *t->file.readings, by_time);
     return sd_whole_spans(&spans, &how, to);
 }
 
@@ -223,7 +253,7 @@ static int fail_empty(const char *file, bool has_empty_line)
                    has_empty_line ? ": the program ended before the first one" : "");
 }
 
-static int translate(const char *file, struct sd_buf *to)
+static int translate(const char *file, const char *process, struct sd_buf *to)
 {
     struct translation t = { .n_sites = 0 };
     int rc;
@@ -235,10 +265,13 @@ static int translate(const char *file, struct sd_buf *to)
     if (rc == 0)
         rc = nest(&t);
     if (rc == 0)
-        rc = write_capture(&t, to);
+        rc = gather_points(&t);
+    if (rc == 0)
+        rc = write_capture(&t, process, to);
     sd_mprof_release(&t.file);
     sd_free(t.sites);
     sd_free(t.site_of);
+    sd_free(t.points);
     return rc;
 }
 

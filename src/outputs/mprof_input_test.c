@@ -63,7 +63,7 @@ TEST(an_mprof_file_becomes_a_capture_and_the_same_file_again)
 
     save(path, whole);
     CHECK(load(path, &t, &p) == 0);
-    CHECK(p->n_series == 3 && p->n_spans == 3 && p->n_point_events == 5);
+    CHECK(p->n_series == 3 && p->n_spans == 3 && p->n_point_events == 5 + 2 * 4);
     CHECK(!strcmp(sd_profile_meta(p, "command"), "/usr/bin/python3 example.py"));
     CHECK(p->real_zero_ns == 1700000000100000000 && p->end_ns == 300100000);
     check_written(p, t.paths[0], whole);

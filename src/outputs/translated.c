@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,11 +29,14 @@ static int keep(const char *file, const struct sd_buf *capture)
     return fd;
 }
 
+/* Of several files the process of each is called after it: they may be of one command.
+ */
 static int translate(struct sd_translated *t, const struct sd_input *input,
-                     const char *file)
+                     const char *file, bool is_one_of_several)
 {
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     struct sd_buf capture = { 0 };
-    int rc = input->translate(file, &capture);
+    int rc = input->translate(file, is_one_of_several ? base : NULL, &capture);
     int fd = rc < 0 ? rc : keep(file, &capture);
 
     sd_buf_release(&capture);
@@ -62,7 +66,7 @@ int sd_translated_open(struct sd_translated *t, const struct sd_input *input,
     if (!t->names || !t->fds)
         rc = sd_no_memory();
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = translate(t, input, files[i]);
+        rc = translate(t, input, files[i], n > 1);
     if (rc < 0)
         sd_translated_close(t);
     return rc;

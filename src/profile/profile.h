@@ -256,6 +256,8 @@ enum sd_load_flags {
     SD_LOAD_SLICES = 1, /* samples by time, for sd_slices_load; where there are sections
                            it reads the file again all the same */
     SD_LOAD_CHUNKS = 2, /* of which time each chunk is, for sd_profile_load_window */
+    SD_LOAD_OVERLAY = 4, /* of several captures each begins when the first does
+                            (outputs/captures.h) */
 };
 /* The same of one of several captures: where SD_EUSAGE says that its section or track
  * names nothing there, *is_unmatched, and another may have it. */

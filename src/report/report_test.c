@@ -259,8 +259,12 @@ static struct sd_curve_point points[] = { { 0, 5, 5, 5 },
                                           { 0.5, 90 << 20, 99 << 20, 95 << 20 },
                                           { 1, 1, 1, 1 } };
 static struct sd_curve curves[] = {
-    { HOSTILE, SD_CELL_BYTES, false, points, 3 },
-    { "all processes", SD_CELL_BYTES, true, points, 3 },
+    { .name = HOSTILE, .kind = SD_CELL_BYTES, .points = points, .n_points = 3 },
+    { .name = "all processes",
+      .kind = SD_CELL_BYTES,
+      .is_total = true,
+      .points = points,
+      .n_points = 3 },
 };
 static struct sd_band bands[] = { { HOSTILE, 0.1, 0.9, 0, 1 },
                                   { "x", 0.2, 0.3, 1, 12 } };
@@ -351,6 +355,41 @@ TEST(plots_of_nothing_and_of_anything_are_drawn)
     s.mark_label = HOSTILE;
     draws(SD_PICTURE_PNG, &s, &out);
     sd_out_release(&out);
+}
+
+TEST(plots_say_the_slope_of_each_curve)
+{
+    struct sd_curve with_trend = curves[0];
+    struct sd_view_series s = make_series();
+    struct sd_out out;
+
+    with_trend.name = "work";
+    with_trend.has_trend = true;
+    with_trend.slope = 1.25 * (1 << 20);
+    s.curves = &with_trend;
+    s.n_curves = 1;
+    if (draws(SD_PICTURE_PDF, &s, &out))
+        CHECK(out.pending.n > 1000);
+    sd_out_release(&out);
+}
+
+TEST(plots_draw_sections_as_boxes)
+{
+    struct sd_view_series s = make_series();
+    struct sd_out strip, boxes;
+
+    if (draws(SD_PICTURE_SVG, &s, &strip)) {
+        s.has_boxes = true;
+        draws(SD_PICTURE_SVG, &s, &boxes);
+        CHECK(boxes.pending.n > 1000 &&
+              (boxes.pending.n != strip.pending.n ||
+               memcmp(boxes.pending.p, strip.pending.p, boxes.pending.n) != 0));
+        s.n_bands = 0;
+        sd_out_release(&boxes);
+        draws(SD_PICTURE_SVG, &s, &boxes);
+        sd_out_release(&boxes);
+    }
+    sd_out_release(&strip);
 }
 
 /* Each is cut somewhere to fit its band, and never inside a character. */

@@ -158,11 +158,9 @@ class TimeStamper:
 
     def show_results(self, stream=None):
         stream = sys.stdout if stream is None else stream
-        for func, timestamps in list(self.functions.items()):
-            name = "%s.%s" % (func.__module__, func.__name__)
-            for ts, level in zip(timestamps, self.stack[func]):
-                if ts:
-                    stream.write("FUNC %s %.4f %.4f %.4f %.4f %d\n" % ((name,) + ts[0] + self._end_of(ts, func) + (level,)))
+        lines = ["FUNC %s.%s %.4f %.4f %.4f %.4f %d\n" % ((func.__module__, func.__name__) + ts[0] + self._end_of(ts, func) + (level,))
+                 for func, timestamps in list(self.functions.items()) for ts, level in zip(timestamps, self.stack[func]) if ts]
+        stream.write("".join(lines))  # at once: mprof appends to the same file
 
     def _end_of(self, ts, func):
         """Of what another thread is still in, it is now."""

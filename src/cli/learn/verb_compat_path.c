@@ -16,7 +16,7 @@
 enum { OPT_PROGRAMS };
 static const struct sd_option options[] = {
     [OPT_PROGRAMS] = { "programs", SD_FLAG, NULL,
-                       "print the folder of programs instead, for PATH: kernprof", 0,
+                       "print the folder of programs instead, for PATH: kernprof, mprof", 0,
                        NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
@@ -66,14 +66,16 @@ const struct sd_verb sd_verb_compat_path = {
     .usage = "[OPTION...]",
     .about =
         "Prints the folder of modules named cProfile, pstats, profile, _lsprof, yappi, "
-        "line_profiler, kernprof and memory_profiler, and on Python 3.15 profiling, "
+        "line_profiler, kernprof, memory_profiler and mprof, and on Python 3.15 "
+        "profiling, "
         "that are Sonde's. First on "
         "PYTHONPATH, they are what an unmodified "
         "program imports, and what python -m cProfile runs. An interpreter that sonde "
         "has no extension for goes on with its own modules.",
     .examples = "PYTHONPATH=$(sonde compat-path) python app.py\n"
                 "PYTHONPATH=$(sonde compat-path) python -m cProfile -s time app.py\n"
-                "PATH=$(sonde compat-path --programs):$PATH kernprof -l -v app.py\n",
+                "PATH=$(sonde compat-path --programs):$PATH kernprof -l -v app.py\n"
+                "PATH=$(sonde compat-path --programs):$PATH mprof run app.py\n",
     .options = options,
     .run = run,
 };

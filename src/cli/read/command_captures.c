@@ -51,6 +51,13 @@ int sd_load(const struct sd_command *c, size_t n, char *const *files,
             const struct sd_filter *filter, enum sd_load_flags load,
             struct sd_profile **out)
 {
+    return sd_load_named(c, n, files, NULL, filter, load, out);
+}
+
+int sd_load_named(const struct sd_command *c, size_t n, char *const *files,
+                  char *const *names, const struct sd_filter *filter,
+                  enum sd_load_flags load, struct sd_profile **out)
+{
     const struct sd_input *input;
     struct sd_command_loader l;
     struct sd_contents from;
@@ -61,6 +68,7 @@ int sd_load(const struct sd_command *c, size_t n, char *const *files,
         return sd_fail(SD_EUSAGE, "%s needs a capture: sonde %s train.sonde",
                        c->verb->name, c->verb->name);
     sd_command_loader_init(&l, c, SD_LOSSES_ALL);
+    l.how.names = names;
     l.how.filter = filter;
     l.how.load = load;
     sd_contents_init(&from);

@@ -26,4 +26,8 @@ int sd_load_back(const struct sd_command *c, const char *file, struct sd_profile
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
             const struct sd_filter *filter, enum sd_load_flags load,
             struct sd_profile **out);
+/* The same of what was translated of `names` (outputs/translated.h). */
+int sd_load_named(const struct sd_command *c, size_t n, char *const *files,
+                  char *const *names, const struct sd_filter *filter,
+                  enum sd_load_flags load, struct sd_profile **out);
 #endif

@@ -34,8 +34,8 @@ static int put_captures(const struct sd_page_file *f, const struct sd_input *inp
 
     if (rc < 0)
         return rc;
-    rc = sd_load(f->command, f->n_files, files.paths, f->page.filter, SD_LOAD_SLICES,
-                 &p);
+    rc = sd_load_named(f->command, f->n_files, files.paths, f->files, f->page.filter,
+                       SD_LOAD_SLICES, &p);
     if (rc == 0)
         rc = sd_page_put_profile(&f->page, p, files.paths, f->n_files, out);
     sd_profile_free(p);

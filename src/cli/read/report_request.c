@@ -126,7 +126,9 @@ static struct sd_plot_request plot_request(const struct sd_option_value *v)
 {
     return (struct sd_plot_request){
         .title = v[SD_REPORT_TITLE].text,
-        .children = (enum sd_plot_children)v[SD_REPORT_CHILDREN].number,
+        .children = v[SD_REPORT_OVERLAY].number && !v[SD_REPORT_CHILDREN].is_given
+                        ? SD_PLOT_APART /* runs are not added up */
+                        : (enum sd_plot_children)v[SD_REPORT_CHILDREN].number,
         .has_trends = v[SD_REPORT_SLOPE].number != 0,
         .has_boxes = v[SD_REPORT_PLOT].number && v[SD_REPORT_FLAME].number,
         .has_no_sections = v[SD_REPORT_MARKS].number == 0,

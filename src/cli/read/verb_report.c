@@ -162,6 +162,9 @@ static const struct sd_option options[] = {
                              0, "both|sum|apart" },
     [SD_REPORT_MARKS] = { "marks", SD_FLAG, "1", "draw where sections begin and end", 0,
                           NULL },
+    [SD_REPORT_OVERLAY] = { "overlay", SD_FLAG, NULL,
+                            "several files: let each begin at 0, to compare runs", 0,
+                            NULL },
     [SD_REPORT_TITLE] = { "title", SD_TEXT, NULL, "the title of the picture", 0,
                           "TEXT" },
     [SD_REPORT_GRAPH] = { "graph", SD_FLAG, NULL,
@@ -513,6 +516,13 @@ struct sd_filter sd_report_filter(const struct sd_report_request *a)
                : a->views.selection;
 }
 
+static enum sd_load_flags load_flags(const struct sd_report_request *a)
+{
+    if (a->form == SD_FORM_PAGE)
+        return SD_LOAD_SLICES;
+    return a->v[SD_REPORT_OVERLAY].number ? SD_LOAD_OVERLAY : SD_LOAD_TOTALS;
+}
+
 static int report_captures(const struct sd_report_request *a)
 {
     const struct sd_filter filter = sd_report_filter(a);
@@ -520,8 +530,8 @@ static int report_captures(const struct sd_report_request *a)
     int rc = check_has_no_lprof_options(a);
 
     if (rc == 0)
-        rc = sd_load(a->command, (size_t)a->n_words, a->paths, &filter,
-                     a->form == SD_FORM_PAGE ? SD_LOAD_SLICES : SD_LOAD_TOTALS, &p);
+        rc = sd_load_named(a->command, (size_t)a->n_words, a->paths, a->words, &filter,
+                           load_flags(a), &p);
     if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
         rc = not_readable(rc);
     if (rc == 0)

@@ -174,7 +174,13 @@ TEST(graph_json_has_nodes_and_edges_between_their_places)
 TEST(series_json_has_points_bands_and_no_peak_where_there_is_none)
 {
     struct sd_curve_point points[] = { { .5, 1, 3, 2 }, { 1.5, 4, 4, 4 } };
-    struct sd_curve curve = { "rss of 7", SD_CELL_BYTES, true, points, 2 };
+    struct sd_curve curve = { .name = "rss of 7",
+                              .kind = SD_CELL_BYTES,
+                              .is_total = true,
+                              .points = points,
+                              .n_points = 2,
+                              .has_trend = true,
+                              .slope = 2.5 };
     struct sd_band band = { "train", .25, 1.25, 1, 12 };
     struct sd_drawing d = { .name = "plot",
                             .shape = SD_SHAPE_SERIES,
@@ -191,7 +197,8 @@ TEST(series_json_has_points_bands_and_no_peak_where_there_is_none)
     write(&w, &d);
     CHECK(is_text(&w, "plot.curves.0.unit", "bytes") &&
           number(&w, "plot.curves.0.points.0.max") == 3 &&
-          number(&w, "plot.curves.0.points.1.t") == 1.5);
+          number(&w, "plot.curves.0.points.1.t") == 1.5 &&
+          number(&w, "plot.curves.0.slope") == 2.5);
     CHECK(number(&w, "plot.bands.0.sections") == 12 &&
           number(&w, "plot.bands.0.to") == 1.25);
     CHECK(number(&w, "plot.peak") == 4 && number(&w, "plot.peak_t") == 1.5 &&
