@@ -22,6 +22,7 @@ import tempfile
 import zipfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PRELOADED = "libsonde_preload.so"
 EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all files: the same tree gives the same wheel
 
 
@@ -94,10 +95,10 @@ def build(folder):
     if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
         raise SystemExit("sonde: the C headers of %s are not installed; on Debian run: apt-get install -y python3-dev" % sys.executable)
     jobs = ["-j" + os.environ["JOBS"]] if os.environ.get("JOBS") else []
-    run("ninja", "-C", folder, *(jobs + ["sonde", extension]))
+    run("ninja", "-C", folder, *(jobs + ["sonde", PRELOADED, extension]))
     program = os.path.join(folder, "sonde")
     run(program, "man", "-o", os.path.join(folder, "man"))
-    return program, os.path.join(folder, extension)
+    return program, os.path.join(folder, extension), os.path.join(folder, PRELOADED)
 
 
 def read(path):
@@ -163,11 +164,12 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     full = "%s-%s" % (p["name"], p["version"])
     wheel = "%s-%s.whl" % (full, tag())
     with tempfile.TemporaryDirectory(prefix="sonde-build.") as folder:
-        program, extension = build(folder)
+        program, extension, preloaded = build(folder)
         w = Wheel(os.path.join(wheel_directory, wheel), full + ".dist-info")
         for name, path in package_files():
             w.add(name, read(path), 0o755 if os.access(path, os.X_OK) else 0o644)
         w.add("sonde/" + os.path.basename(extension), read(extension), 0o755)
+        w.add("sonde/" + PRELOADED, read(preloaded), 0o755)
         w.add("sonde/bin/sonde", read(program), 0o755)
         w.add(full + ".data/scripts/sonde", read(program), 0o755)
         for page in sorted(os.listdir(os.path.join(folder, "man"))):

@@ -29,6 +29,10 @@ struct sd_collector_about {
     /* Refuses values that the kinds of the options allow and the collector cannot use:
      * SD_EUSAGE with a sentence, before anything starts.  NULL: there are none. */
     int (*check)(const struct sd_option_value *values);
+    /* Do these values ask for the package's library in LD_PRELOAD?  With it the
+     * collector, a PYTHON one, records programs without a Python, too.  NULL: there is
+     * none. */
+    bool (*preloads)(const struct sd_option_value *values);
 };
 
 /* Where a collector runs, and on whom. */

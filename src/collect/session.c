@@ -271,6 +271,11 @@ _Atomic uint32_t *sd_session_ticks(void)
     return word ? word : &session.own_ticks;
 }
 
+void sd_session_lend_ticks(_Atomic uint32_t *word)
+{
+    atomic_store(&session.ticks, word);
+}
+
 void sd_session_tick(void)
 {
     _Atomic uint32_t *word = atomic_load_explicit(&session.ticks, memory_order_relaxed);

@@ -62,6 +62,9 @@ uint64_t sd_session_own_written(void);
  * the capture can tell.  Who asks for it makes it move from now on.  After a fork the
  * child asks again.  Never NULL. */
 _Atomic uint32_t *sd_session_ticks(void);
+/* Another recorder in this process has its own word, which we advance from now on; good
+ * for as long as that one records.  After a fork, the child again. */
+void sd_session_lend_ticks(_Atomic uint32_t *word);
 /* hot: something of that kind happened just now, later than any time that was noted. */
 void sd_session_tick(void);
 

@@ -23,6 +23,7 @@
 #include "cli/record/interpreter.h"
 #include "cli/record/launch.h"
 #include "cli/record/package.h"
+#include "cli/record/preload_choice.h"
 #include "cli/record/record_request.h"
 #include "cli/record/recording.h"
 #include "cli/record/summary.h"
@@ -39,6 +40,8 @@ struct record {
     struct sd_record_request request;
     struct sd_recording recording;
     struct sd_program target; /* of a pid: its command line */
+    const char *package;      /* or NULL */
+    const char *preload;      /* the library for LD_PRELOAD, or NULL */
     struct sd_child child;
     struct sd_running_process process;
 };
@@ -125,7 +128,7 @@ static int record_process(struct record *r)
 /* --- A program that is started for it */
 
 /* py-spy takes any command, with or without "--". */
-static int find_program(struct record *r)
+static int read_program(struct record *r)
 {
     const struct sd_command *c = &r->command;
     struct sd_arena *a = &r->recording.arena;
@@ -143,24 +146,35 @@ static int find_program(struct record *r)
     return sd_program_read(a, n, words, c->values[SD_RECORD_PYTHON].text, &r->target);
 }
 
+static int find_program(struct record *r)
+{
+    struct sd_recording *rec = &r->recording;
+    int rc = read_program(r);
+
+    if (rc < 0 || !sd_collector_set_needs_inside(&rec->chosen))
+        return rc;
+    r->package = sd_package_find(&rec->arena);
+    return sd_preload_choose(&rec->arena, &rec->chosen, &r->target, r->package,
+                             &r->preload);
+}
+
 /* Untouched, unless a collector is to work inside. */
 static char **environment(struct record *r)
 {
     struct sd_recording *rec = &r->recording;
     char **theirs = r->target.environment ? r->target.environment : environ;
-    const char *package;
+    const char *package = r->package;
     struct sd_buf inside = { 0 };
     char **result = NULL;
 
     if (!sd_collector_set_needs_inside(&rec->chosen))
         return theirs;
-    package = sd_package_find(&rec->arena);
     sd_collector_set_inside(&rec->chosen, &inside);
     if (!inside.bad)
         result = sd_environment_for(
             &rec->arena, theirs, sd_capture_live_dir(rec->capture),
             sd_buf_string(&inside),
-            package ? sd_package_bootstrap(&rec->arena, package) : NULL);
+            package ? sd_package_bootstrap(&rec->arena, package) : NULL, r->preload);
     sd_buf_release(&inside);
     return result;
 }

@@ -25,6 +25,7 @@
 #include "cli/record/interpreter.h"
 #include "cli/record/launch.h"
 #include "cli/record/package.h"
+#include "cli/record/preload_choice.h"
 #include "cli/record/recording.h"
 #include "cli/record/running_process.h"
 #include "cli/record/summary.h"
@@ -69,6 +70,7 @@ struct run {
     struct sd_recording recording;
     struct sd_program target;
     const char *package; /* or NULL */
+    const char *preload; /* the library for LD_PRELOAD, or NULL */
     struct sd_child child;
     unsigned privacy; /* of a page */
 };
@@ -128,7 +130,10 @@ static int prepare(struct run *r)
         return rc;
     rec->create = v[SD_RUN_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
     r->package = sd_package_find(&rec->arena);
-    rc = choose_name(r);
+    rc = sd_preload_choose(&rec->arena, &rec->chosen, &r->target, r->package,
+                           &r->preload);
+    if (rc == 0)
+        rc = choose_name(r);
     if (rc == 0)
         rc = sd_export_privacy(
             &v[SD_RUN_SOURCE], &v[SD_RUN_SHARE],
@@ -154,7 +159,7 @@ static char **environment(struct run *r)
 
     sd_collector_set_inside(&rec->chosen, &inside);
     result = sd_environment_for(&rec->arena, theirs, sd_capture_live_dir(rec->capture),
-                                sd_buf_string(&inside), bootstrap);
+                                sd_buf_string(&inside), bootstrap, r->preload);
     if (inside.bad)
         result = NULL;
     sd_buf_release(&inside);

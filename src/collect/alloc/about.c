@@ -42,6 +42,12 @@ static const struct sd_option options[] = {
                                 .meaning =
                                     "stop to record allocations when the capture "
                                     "has this size" },
+    [SD_ALLOC_OPT_PRELOAD] = { .name = "preload",
+                               .kind = SD_FLAG,
+                               .meaning =
+                                   "record from the first moment of every process, "
+                                   "and programs that are not Python, by a library "
+                                   "in LD_PRELOAD" },
     { .name = NULL },
 };
 
@@ -87,7 +93,17 @@ static int check(const struct sd_option_value *values)
     if (values[SD_ALLOC_OPT_SAMPLE_BYTES].number == 0)
         return sd_fail(SD_EUSAGE, "--sample-bytes must be at least 1 byte; 512KiB is "
                                   "what it is without the option");
+    if (values[SD_ALLOC_OPT_PRELOAD].number &&
+        sd_alloc_layers_of(&values[SD_ALLOC_OPT_LAYER]) == SD_LAYER_PY)
+        return sd_fail(SD_EUSAGE,
+                       "--preload records the allocators of C, which --layer "
+                       "py leaves out; drop one of the two");
     return 0;
+}
+
+static bool preloads(const struct sd_option_value *values)
+{
+    return values[SD_ALLOC_OPT_PRELOAD].number != 0;
 }
 
 const struct sd_collector_about sd_about_alloc = {
@@ -105,4 +121,5 @@ const struct sd_collector_about sd_about_alloc = {
     .metrics = metrics,
     .options = options,
     .check = check,
+    .preloads = preloads,
 };

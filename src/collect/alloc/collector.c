@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
+#include <stdatomic.h>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "capture/log.h"
-#include "capture/writer.h"
-#include "collect/alloc/natives.h"
-#include "collect/alloc/options.h"
+#include "collect/alloc/alloc_link.h"
+#include "collect/alloc/code_names.h"
+#include "collect/alloc/process_recording.h"
 #include "collect/alloc/pymem.h"
-#include "collect/alloc/recorder.h"
+#include "collect/alloc/thread_names.h"
+#include "collect/alloc/walk.h"
 #include "collect/inside.h"
 #include "collect/session.h"
+#include "collect/shared/source_name.h"
+#include "collect/shared/uncounted.h"
 
 extern const struct sd_collector_about sd_about_alloc;
 extern const struct sd_inside sd_inside_alloc;
@@ -22,22 +20,21 @@ extern const struct sd_inside sd_inside_alloc;
 static struct {
     bool runs;
     bool watches_end; /* atexit knows of us */
-    bool watches_forks;
-    unsigned layers;
+    bool is_linked;   /* the recorder is that of a preloaded library */
 } recording;
 
 /* --- The end of the program
  * ------------------------------------------------------------ */
 
-/* With the interpreter's lock. */
+/* With the interpreter's lock.  A preloaded library stops to record, too: the
+ * interpreter is about to clear its modules. */
 static void end_recording(void)
 {
     if (!recording.runs)
         return;
     recording.runs = false;
-    if (recording.layers & SD_LAYER_MALLOC)
-        sd_alloc_natives_stop();
-    sd_alloc_recorder_end();
+    sd_uncounted_tell(NULL);
+    sd_alloc_link.end();
     sd_alloc_pymem_stop();
 }
 
@@ -69,65 +66,67 @@ static void watch_end(void)
 /* --- Starting
  * -------------------------------------------------------------------------- */
 
-static void tell_facts(const struct sd_option_value *v)
-{
-    struct sd_log *l = sd_session_log();
-    char bytes[24];
+static const struct sd_alloc_language python = {
+    .walk = sd_alloc_walk,
+    .walk_inner = sd_alloc_walk_inner,
+    .thread_name = sd_alloc_thread_name,
+    .started_name = sd_alloc_started_name,
+    .is_gone = sd_alloc_pymem_is_gone,
+    .name_code = sd_code_name,
+};
 
-    if (!l)
-        return;
-    sd_log_meta(l, SD_META_ALLOC_MODE, v[SD_ALLOC_OPT_MODE].text);
-    sd_log_meta(l, SD_META_ALLOC_LAYER, v[SD_ALLOC_OPT_LAYER].text);
-    snprintf(bytes, sizeof bytes, "%lu", v[SD_ALLOC_OPT_SAMPLE_BYTES].number);
-    if (sd_alloc_mode_of(&v[SD_ALLOC_OPT_MODE]) == SD_ALLOC_SAMPLED)
-        sd_log_meta(l, SD_META_ALLOC_SAMPLE, bytes);
+static int begin(const struct sd_option_value *v)
+{
+    int linked = sd_alloc_link_preloaded();
+
+    recording.is_linked = linked > 0;
+    return linked != 0 ? linked : sd_process_recording_begin(v);
 }
 
-static void watch_forks(void)
+/* What a library recorded of this thread stands under the kernel's name. */
+static void end_record(void)
 {
-    if (recording.watches_forks)
+    struct sd_alloc_thread *t = sd_linked_enter();
+
+    if (!t)
         return;
-    sd_session_watch_forks(); /* first: its handler in the child comes before ours */
-    recording.watches_forks =
-        pthread_atfork(NULL, NULL, sd_alloc_recorder_after_fork) == 0;
+    t->last = t->end = t->at;
+    sd_alloc_leave(t);
 }
 
 static int start(const struct sd_option_value *v)
 {
     int rc = sd_about_alloc.check(v);
 
+    if (rc >= 0)
+        rc = begin(v);
     if (rc < 0)
         return rc;
     if (!recording.watches_end)
         watch_end();
-    watch_forks();
-    tell_facts(v);
-    recording.layers = (unsigned)sd_alloc_layers_of(&v[SD_ALLOC_OPT_LAYER]);
-    rc = sd_alloc_recorder_begin(
-        sd_session_writer(),
-        (enum sd_alloc_mode)sd_alloc_mode_of(&v[SD_ALLOC_OPT_MODE]), recording.layers,
-        v[SD_ALLOC_OPT_SAMPLE_BYTES].number, v[SD_ALLOC_OPT_MAX_FILE].number);
-    if (rc < 0)
-        return rc;
+    sd_source_name_begins();
+    if (recording.is_linked)
+        sd_session_lend_ticks(sd_alloc_link.recorder->tick);
     recording.runs = true;
-    sd_alloc_pymem_start(recording.layers & SD_LAYER_PY);
-    if (recording.layers & SD_LAYER_MALLOC)
-        rc = sd_alloc_natives_start();
-    if (rc < 0)
-        end_recording();
-    return rc;
+    atomic_store(&sd_alloc_link.recorder->language, &python);
+    sd_uncounted_tell(sd_alloc_link.hear_uncounted);
+    end_record();
+    sd_alloc_pymem_start(sd_alloc_link.recorder->layers & SD_LAYER_PY);
+    return 0;
 }
 
 /* The interpreter may be gone. */
-static void at_exit(void) { sd_alloc_recorder_end(); }
+static void at_exit(void) { sd_alloc_link.flush(); }
 
 /* The child has its tables from its beginning: the owner waits for it. */
 static void after_fork(void)
 {
-    struct sd_alloc_thread *t = sd_alloc_enter();
+    struct sd_alloc_thread *t = sd_linked_enter();
 
     if (t)
         sd_alloc_leave(t);
+    if (recording.is_linked)
+        sd_session_lend_ticks(sd_alloc_link.recorder->tick);
 }
 
 const struct sd_inside sd_inside_alloc = {

@@ -367,12 +367,12 @@ static void patch(const struct sd_got_slots *s, const struct sd_loaded *o,
 /* Objects that stay as they are. */
 static bool is_exempt(const struct sd_got_slots *s, const struct sd_loaded *o)
 {
-    const char *slash = strrchr(o->name, '/');
+    const char *slash = strrchr(o->name, '/'), *name = slash ? slash + 1 : o->name;
 
     return sd_loaded_is_linker(o) ||
            sd_loaded_room(o, (uintptr_t)sd_got_slots_update, PF_X) ||
            (s->originals.allocator && o->base == s->originals.allocator) ||
-           strncmp(slash ? slash + 1 : o->name, "libsonde", 8) == 0;
+           strncmp(name, "libsonde", 8) == 0 || strncmp(name, "_sonde.", 7) == 0;
 }
 
 struct walk {

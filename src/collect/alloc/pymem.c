@@ -4,8 +4,7 @@
 #include "collect/alloc/pymem.h"
 
 #include "base/assert.h"
-#include "collect/alloc/recorder.h"
-#include "collect/alloc/stacks.h"
+#include "collect/alloc/alloc_link.h"
 
 enum { N_DOMAINS = 3 };
 static const PyMemAllocatorDomain domains[N_DOMAINS] = { PYMEM_DOMAIN_RAW,
@@ -24,11 +23,29 @@ static struct {
 /* --- What every domain does
  * ----------------------------------------------------------- */
 
+/* Inside of a hook blocks come and go uncounted, but while Python is asked. */
+static inline void *began_inside(void *p)
+{
+    struct sd_alloc_thread *t = sd_linked_self();
+
+    if (__builtin_expect(t && t->is_asking, 0))
+        sd_alloc_link.asked_began(t, p);
+    return p;
+}
+
+static inline void ends_inside(const void *p)
+{
+    struct sd_alloc_thread *t = sd_linked_self();
+
+    if (__builtin_expect(t && t->is_asking, 0))
+        sd_alloc_link.asked_ends(t, p);
+}
+
 static inline void *began(struct sd_alloc_thread *t, void *p, size_t size,
                           enum sd_allocator by)
 {
     if (__builtin_expect(p != NULL, 1))
-        sd_alloc_began(t, p, size, by);
+        sd_alloc_link.began(t, p, size, by);
     sd_alloc_leave(t);
     return p;
 }
@@ -36,60 +53,60 @@ static inline void *began(struct sd_alloc_thread *t, void *p, size_t size,
 static inline void *domain_malloc(const PyMemAllocatorEx *was, size_t size,
                                   enum sd_allocator by)
 {
-    struct sd_alloc_thread *t = sd_alloc_enter();
+    struct sd_alloc_thread *t = sd_linked_enter();
 
     if (__builtin_expect(!t, 0))
-        return sd_alloc_began_inside(was->malloc(was->ctx, size));
+        return began_inside(was->malloc(was->ctx, size));
     return began(t, was->malloc(was->ctx, size), size, by);
 }
 
 static inline void *domain_calloc(const PyMemAllocatorEx *was, size_t n, size_t each,
                                   enum sd_allocator by)
 {
-    struct sd_alloc_thread *t = sd_alloc_enter();
+    struct sd_alloc_thread *t = sd_linked_enter();
 
     if (__builtin_expect(!t, 0))
-        return sd_alloc_began_inside(was->calloc(was->ctx, n, each));
+        return began_inside(was->calloc(was->ctx, n, each));
     return began(t, was->calloc(was->ctx, n, each), n * each, by);
 }
 
 static inline void *domain_realloc(const PyMemAllocatorEx *was, void *old, size_t size,
                                    enum sd_allocator by)
 {
-    struct sd_alloc_thread *t = sd_alloc_enter();
+    struct sd_alloc_thread *t = sd_linked_enter();
     void *p;
 
     if (__builtin_expect(!t, 0)) {
         if (old)
-            sd_alloc_ends_inside(old);
-        return sd_alloc_began_inside(was->realloc(was->ctx, old, size));
+            ends_inside(old);
+        return began_inside(was->realloc(was->ctx, old, size));
     }
     if (old)
-        sd_alloc_ends(t, old);
+        sd_alloc_link.ends(t, old);
     p = was->realloc(was->ctx, old, size);
     if (__builtin_expect(!p && old, 0))
-        sd_alloc_undo(t, old);
+        sd_alloc_link.undo(t, old);
     return began(t, p, size, by);
 }
 
 static inline void domain_free(const PyMemAllocatorEx *was, void *p)
 {
-    struct sd_alloc_thread *t = p ? sd_alloc_enter() : NULL;
+    struct sd_alloc_thread *t = p ? sd_linked_enter() : NULL;
 
     if (__builtin_expect(t != NULL, 1)) {
-        sd_alloc_ends(t, p);
+        sd_alloc_link.ends(t, p);
         was->free(was->ctx, p);
         sd_alloc_leave(t);
     } else {
-        sd_alloc_ends_inside(p);
+        ends_inside(p);
         was->free(was->ctx, p);
     }
 }
 
 static inline void note_code(const void *p)
 {
-    if (__builtin_expect(sd_alloc_may_be_code(p), 0))
-        sd_alloc_code_dies(p);
+    if (__builtin_expect(sd_alloc_may_be_code(sd_alloc_link.stacks, p), 0))
+        sd_alloc_link.code_dies(p);
 }
 
 /* --- One set for each domain

@@ -15,8 +15,6 @@
 #include "collect/alloc/poisson.h"
 #include "collect/alloc/stacks.h"
 #include "collect/alloc/thread_log.h"
-#include "collect/alloc/thread_names.h"
-#include "collect/alloc/walk.h"
 #include "collect/session.h"
 #include "collect/shared/uncounted.h"
 
@@ -140,17 +138,19 @@ struct sd_alloc_thread *sd_alloc_enter_slowly(void)
     return t;
 }
 
-static void ask_started_name(struct sd_alloc_thread *t, struct sd_alloc_birth *out);
+static size_t ask(struct sd_alloc_thread *t, size_t find(char *to, size_t most),
+                  char *to, size_t most);
 
 void sd_alloc_creator(struct sd_alloc_thread *t, struct sd_alloc_birth *out)
 {
+    const struct sd_alloc_language *l = sd_alloc_language_now();
     int saved = errno;
 
     *out = (struct sd_alloc_birth){ 0 };
     if (t) {
-        out->stack = sd_alloc_walk_inner(t);
-        if (sd_alloc_recorder.mode != SD_ALLOC_AGGREGATE)
-            ask_started_name(t, out);
+        out->stack = l ? l->walk_inner(t) : t->creator;
+        if (l && sd_alloc_recorder.mode != SD_ALLOC_AGGREGATE)
+            out->name_n = ask(t, l->started_name, out->name, sizeof out->name);
     }
     errno = saved;
 }
@@ -289,13 +289,8 @@ static size_t ask(struct sd_alloc_thread *t, size_t find(char *to, size_t most),
     return n;
 }
 
-static void ask_started_name(struct sd_alloc_thread *t, struct sd_alloc_birth *out)
-{
-    out->name_n = ask(t, sd_alloc_started_name, out->name, sizeof out->name);
-}
-
 /* Inside of a hook nothing is counted anyway. */
-static void hear_uncounted(bool begins)
+void sd_alloc_hear_uncounted(bool begins)
 {
     struct sd_alloc_thread *t = begins ? sd_alloc_enter() : NULL, *self = sd_alloc_self;
 
@@ -313,8 +308,11 @@ static void hear_uncounted(bool begins)
 /* Under its name the thread begins a record anew. */
 static void ask_name(struct sd_alloc_thread *t)
 {
+    const struct sd_alloc_language *l = sd_alloc_language_now();
+
     t->wants_name = false;
-    t->name_n = ask(t, sd_alloc_thread_name, t->name, sizeof t->name);
+    if (l)
+        t->name_n = ask(t, l->thread_name, t->name, sizeof t->name);
     if (t->name_n)
         t->last = t->end = t->at;
 }
@@ -338,6 +336,15 @@ static void put_other(struct sd_alloc_thread *t, enum sd_alloc_other what,
     t->at = to;
 }
 
+/* hot: the node of the stack that runs. */
+static inline uint32_t walk(struct sd_alloc_thread *t, enum sd_allocator by)
+{
+    const struct sd_alloc_language *l = sd_alloc_language_now();
+
+    return __builtin_expect(l != NULL, 1) ? l->walk(t, by)
+                                          : sd_alloc_no_frame(t->creator, by);
+}
+
 /* Not inlined: what the other modes do costs more than a call. */
 static __attribute__((noinline)) void began_otherwise(struct sd_alloc_thread *t,
                                                       const void *p, size_t size,
@@ -348,16 +355,16 @@ static __attribute__((noinline)) void began_otherwise(struct sd_alloc_thread *t,
     if (r->only_tid && sd_thread_self()->tid != r->only_tid)
         return;
     if (r->mode == SD_ALLOC_AGGREGATE)
-        sd_blocks_add(t, p, size, sd_alloc_walk(t, by), by);
+        sd_blocks_add(t, p, size, walk(t, by), by);
     else if (r->mode == SD_ALLOC_FULL || sd_poisson_draw(t, p, size))
-        put_began(t, p, size, sd_alloc_walk(t, by));
+        put_began(t, p, size, walk(t, by));
 }
 
 void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
                     enum sd_allocator by)
 {
     if (__builtin_expect(sd_alloc_recorder.is_plain, 1))
-        put_began(t, p, size, sd_alloc_walk(t, by));
+        put_began(t, p, size, walk(t, by));
     else
         began_otherwise(t, p, size, by);
 }
@@ -414,7 +421,7 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     atomic_fetch_add(&r->order, 1);
     rc = begin_tables(w);
     r->is_on = rc == 0;
-    sd_uncounted_tell(rc == 0 ? hear_uncounted : NULL);
+    sd_uncounted_tell(rc == 0 ? sd_alloc_hear_uncounted : NULL);
     return rc;
 }
 

@@ -26,11 +26,30 @@
 #include "capture/alloc/alloc_cell.h"
 #include "collect/alloc/options.h"
 
+struct sd_alloc_code_name;
+struct sd_alloc_thread;
 struct sd_log;
 struct sd_rec_alloc;
 struct sd_writer;
 
 enum { SD_ALLOC_NAME = 64 }; /* bytes of a thread's name that are kept */
+
+/* What only the interpreter knows that runs in this process. */
+struct sd_alloc_language {
+    /* hot: the node of what allocates by this allocator here and now; 0: there is no
+     * room for it. */
+    uint32_t (*walk)(struct sd_alloc_thread *t, enum sd_allocator by);
+    /* The node of the thread's newest frame, as one that others stand on; 0: none. */
+    uint32_t (*walk_inner)(struct sd_alloc_thread *t);
+    /* Copies the name of the thread that runs; 0: it is not known yet.  And of the
+     * thread that it is about to start. */
+    size_t (*thread_name)(char *to, size_t most);
+    size_t (*started_name)(char *to, size_t most);
+    /* Did other code take the hooks on its allocators away? */
+    bool (*is_gone)(void);
+    /* Tells what a code object is called; under the lock of the stacks. */
+    void (*name_code)(const void *code, struct sd_alloc_code_name *name);
+};
 
 /* One frame of the last walk: where it is, where it stood, and its node. */
 struct sd_alloc_step {
@@ -92,6 +111,8 @@ struct sd_alloc_recorder {
     uint64_t max_file; /* bytes, or 0 */
     uint32_t only_tid; /* what other threads allocate is not recorded; 0: all is */
     bool is_plain;     /* every allocation of every thread, into a log */
+    /* NULL: none, so that an allocation has no frames. */
+    _Atomic(const struct sd_alloc_language *) language;
     /* On a cache line of its own: the number of the newest run. */
     _Alignas(64) _Atomic uint64_t order;
 };
@@ -115,21 +136,8 @@ static inline struct sd_alloc_thread *sd_alloc_enter(void)
 /* Inside of a hook blocks come and go uncounted, but while Python is asked. */
 void sd_alloc_asked_began(struct sd_alloc_thread *t, const void *p);
 void sd_alloc_asked_ends(struct sd_alloc_thread *t, const void *p);
-static inline void *sd_alloc_began_inside(void *p)
-{
-    struct sd_alloc_thread *t = sd_alloc_self;
-
-    if (__builtin_expect(t && t->is_asking, 0))
-        sd_alloc_asked_began(t, p);
-    return p;
-}
-static inline void sd_alloc_ends_inside(const void *p)
-{
-    struct sd_alloc_thread *t = sd_alloc_self;
-
-    if (__builtin_expect(t && t->is_asking, 0))
-        sd_alloc_asked_ends(t, p);
-}
+/* A collector makes Python allocate for itself (collect/shared/uncounted.h). */
+void sd_alloc_hear_uncounted(bool begins);
 
 static inline void sd_alloc_leave(struct sd_alloc_thread *t) { t->is_inside = false; }
 
@@ -165,4 +173,9 @@ void sd_alloc_recorder_end(void);
 /* In the child of a fork: what was the parent's is left alone, and a table of its own
  * begins at the first event. */
 void sd_alloc_recorder_after_fork(void);
+/* The recorder's, or NULL. */
+static inline const struct sd_alloc_language *sd_alloc_language_now(void)
+{
+    return atomic_load_explicit(&sd_alloc_recorder.language, memory_order_acquire);
+}
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpython/compat.h"
-
 #include "collect/alloc/stacks.h"
 
-#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,13 +11,13 @@
 #include "base/table.h"
 #include "capture/alloc/alloc_cell.h"
 #include "capture/cells.h"
-#include "collect/alloc/utf8.h"
-#include "collect/shared/source_name.h"
+#include "collect/alloc/recorder.h"
 
 enum {
     FIRST_SLOTS = 1 << 12,
     MOST_NODES = (1 << SD_ALLOC_PARENT_BITS) - 1,
     NO_PLACE = 0,
+    NO_FRAME = 1, /* as a place: outside all code */
 };
 _Static_assert(SD_ALLOCATORS <= 1 << (32 - SD_ALLOC_PARENT_BITS),
                "an allocator fits beside a parent");
@@ -48,7 +45,8 @@ static struct {
     struct sd_table codes; /* address of a code object: place in the next, plus one */
     struct code *known;    /* mapped */
     size_t n_known, cap_known;
-    struct sd_table strings; /* hash of a text: its id in the table */
+    struct sd_table strings;        /* hash of a text: its id in the table */
+    struct sd_alloc_code_name name; /* of the code object at hand */
 } stacks;
 
 /* --- The lock ----------------------------------------------------------------------
@@ -162,34 +160,18 @@ static uint32_t define_text(const char *text, size_t n)
     return (uint32_t)id;
 }
 
-static uint32_t define_str(PyObject *str)
+static uint32_t define_code(const void *code)
 {
-    char text[PATH_MAX];
-    size_t n = sd_utf8_of_str(str, text, sizeof text);
+    const struct sd_alloc_language *l = sd_alloc_language_now();
+    struct sd_alloc_code_name *n = &stacks.name;
 
-    return n ? define_text(text, n) : 0;
-}
-
-static uint32_t define_file(PyObject *str)
-{
-    char text[PATH_MAX], whole[PATH_MAX];
-    size_t n = sd_utf8_of_str(str, text, sizeof text - 1);
-
-    text[n] = '\0';
-    if (n && sd_source_name_whole(text, whole))
-        return define_text(whole, strlen(whole));
-    return n ? define_text(text, n) : 0;
-}
-
-static uint32_t define_code(const PyCodeObject *code)
-{
-    uint32_t name = define_str(code->co_name);
-    PyObject *qualname = sd_compat_code_qualname((PyCodeObject *)(uintptr_t)code);
-    uint32_t label = qualname ? define_str(qualname) : 0;
-    uint32_t file = define_file(code->co_filename);
-
-    return sd_cells_define_function(stacks.table, 0, name, label, file,
-                                    (uint32_t)code->co_firstlineno);
+    n->name_n = n->qualname_n = n->file_n = n->line = 0;
+    if (l)
+        l->name_code(code, n);
+    return sd_cells_define_function(
+        stacks.table, 0, n->name_n ? define_text(n->name, n->name_n) : 0,
+        n->qualname_n ? define_text(n->qualname, n->qualname_n) : 0,
+        n->file_n ? define_text(n->file, n->file_n) : 0, n->line);
 }
 
 /* --- Code objects
@@ -288,7 +270,7 @@ static uint32_t add_node(const struct sd_alloc_key *k, const struct sd_alloc_fra
 static uint32_t add_locked(const struct sd_alloc_key *k, const struct sd_alloc_frame *f)
 {
     struct code *code = NULL;
-    uint32_t id = sd_alloc_find(k);
+    uint32_t id = sd_alloc_find(&sd_alloc_stacks, k);
 
     if (id)
         return id;
@@ -315,6 +297,15 @@ uint32_t sd_alloc_add(const struct sd_alloc_key *k, const struct sd_alloc_frame 
     id = add_locked(k, f);
     sd_alloc_stacks_unlock();
     return id;
+}
+
+uint32_t sd_alloc_no_frame(uint32_t creator, enum sd_allocator by)
+{
+    const struct sd_alloc_key key = { NO_FRAME, creator, by };
+    uint32_t node = sd_alloc_find(&sd_alloc_stacks, &key);
+    struct sd_alloc_frame none = { .flags = creator ? SD_ALLOC_CREATOR : 0 };
+
+    return node ? node : sd_alloc_add(&key, &none);
 }
 
 /* Another thread may have held the lock, and changed anything: it is all left as it is,

@@ -10,11 +10,22 @@
  * A place is an address in a code object that lives.  When a code object is freed, its
  * nodes are taken out of the index, so that another one at the same address gets nodes
  * of its own. */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "capture/alloc/alloc_cell.h"
+
 struct sd_writer;
+
+/* What a code object is called. */
+struct sd_alloc_code_name {
+    char name[PATH_MAX], qualname[PATH_MAX], file[PATH_MAX];
+    size_t name_n, qualname_n, file_n; /* bytes; 0: it has none */
+    uint32_t line;                     /* its first */
+};
 
 /* What a node is known by. */
 struct sd_alloc_key {
@@ -67,30 +78,34 @@ static inline uint64_t sd_alloc_hash(uint64_t place, uint32_t below)
 }
 
 /* hot: the node of this key, or 0. */
-static inline uint32_t sd_alloc_find(const struct sd_alloc_key *k)
+static inline uint32_t sd_alloc_find(const struct sd_alloc_stacks *s,
+                                     const struct sd_alloc_key *k)
 {
     const struct sd_alloc_index *ix =
-        atomic_load_explicit(&sd_alloc_stacks.index, memory_order_acquire);
+        atomic_load_explicit(&s->index, memory_order_acquire);
     uint32_t below = sd_alloc_below(k);
 
     for (uint64_t at = sd_alloc_hash(k->place, below);; at++) {
-        const struct sd_alloc_slot *s = &ix->slots[at & ix->mask];
-        uint32_t id = atomic_load_explicit(&s->id, memory_order_acquire);
+        const struct sd_alloc_slot *slot = &ix->slots[at & ix->mask];
+        uint32_t id = atomic_load_explicit(&slot->id, memory_order_acquire);
 
-        if (id == 0 || (s->place == k->place && s->below == below))
+        if (id == 0 || (slot->place == k->place && slot->below == below))
             return id;
     }
 }
 
 /* Adds it unless it is there by now; 0: there is no room. */
 uint32_t sd_alloc_add(const struct sd_alloc_key *k, const struct sd_alloc_frame *f);
+/* The node of what allocates outside of all code, in a thread that was created by this
+ * stack; likewise. */
+uint32_t sd_alloc_no_frame(uint32_t creator, enum sd_allocator by);
 
 /* hot: may the object at p be a code object that is known? */
-static inline bool sd_alloc_may_be_code(const void *p)
+static inline bool sd_alloc_may_be_code(const struct sd_alloc_stacks *s, const void *p)
 {
     uint64_t bit = ((uint64_t)(uintptr_t)p >> 4) * 0x9E3779B97F4A7C15u >> 48;
 
-    return sd_alloc_stacks.code_bits[bit / 64] >> bit % 64 & 1;
+    return s->code_bits[bit / 64] >> bit % 64 & 1;
 }
 /* The object at p is about to be freed. */
 void sd_alloc_code_dies(const void *p);

@@ -10,7 +10,6 @@
 #include "capture/alloc/alloc_events.h"
 #include "capture/log.h"
 #include "capture/writer.h"
-#include "collect/alloc/pymem.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/stacks.h"
 #include "collect/peak.h"
@@ -132,7 +131,7 @@ static bool begin_record(struct sd_alloc_thread *t, uint64_t now_ns)
     t->record = r;
     t->at = r->events;
     t->last = r->events + RECORD_BYTES;
-    t->end = t->name_n ? t->last : t->at;
+    t->end = t->name_n || !sd_alloc_language_now() ? t->last : t->at;
     t->address = 0;
     t->stack = 0;
     t->n = 0;
@@ -168,10 +167,11 @@ static void put_run(struct sd_alloc_thread *t)
 static void tell_if_gone(void)
 {
     static bool is_told;
+    const struct sd_alloc_language *language = sd_alloc_language_now();
     struct sd_log *l;
     char text[200];
 
-    if (is_told || !sd_alloc_pymem_is_gone())
+    if (is_told || !language || !language->is_gone())
         return;
     is_told = true;
     l = sd_session_log();

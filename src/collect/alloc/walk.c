@@ -6,14 +6,12 @@
 #include <sys/mman.h>
 
 #include "base/assert.h"
-#include "collect/alloc/recorder.h"
-#include "collect/alloc/stacks.h"
+#include "collect/alloc/alloc_link.h"
 
 enum {
     MOST_STEPS = 65535,
     FIRST_STEPS = 170, /* a page of them */
     NEAR = 8,          /* frames up and down among which the newest is looked for */
-    NO_PYTHON = 1,     /* as a place: outside all code */
 };
 
 /* --- Nodes ---------------------------------------------------------------------------
@@ -23,21 +21,12 @@ static uint32_t node_of(uint32_t parent, const sd_walked *f, uint64_t place,
                         enum sd_allocator by)
 {
     const struct sd_alloc_key key = { place, parent, by };
-    uint32_t node = sd_alloc_find(&key);
+    uint32_t node = sd_alloc_find(sd_alloc_link.stacks, &key);
 
     if (__builtin_expect(node != 0, 1))
         return node;
-    return sd_alloc_add(
+    return sd_alloc_link.add(
         &key, &(struct sd_alloc_frame){ sd_walk_code(f), sd_walk_line(f), 0 });
-}
-
-static uint32_t node_without_frame(uint32_t parent, enum sd_allocator by)
-{
-    const struct sd_alloc_key key = { NO_PYTHON, parent, by };
-    uint32_t node = sd_alloc_find(&key);
-    struct sd_alloc_frame none = { .flags = parent ? SD_ALLOC_CREATOR : 0 };
-
-    return node ? node : sd_alloc_add(&key, &none);
 }
 
 /* --- Steps ---------------------------------------------------------------------------
@@ -177,8 +166,8 @@ static bool name_steps(struct sd_alloc_thread *t, uint32_t from)
 /* The steps of the stack that runs now, all but the newest with their nodes. */
 static bool walk(struct sd_alloc_thread *t, sd_walked *top)
 {
-    uint32_t n_deaths =
-                 atomic_load_explicit(&sd_alloc_stacks.n_deaths, memory_order_relaxed),
+    uint32_t n_deaths = atomic_load_explicit(&sd_alloc_link.stacks->n_deaths,
+                                             memory_order_relaxed),
              was = t->depth, from;
 
     if (__builtin_expect(n_deaths != t->n_deaths, 0)) {
@@ -200,12 +189,12 @@ static uint32_t newest_node(const struct sd_alloc_step *s, uint32_t parent,
                             enum sd_allocator by)
 {
     const struct sd_alloc_key key = { s->place, parent, by };
-    uint32_t node = sd_alloc_find(&key);
+    uint32_t node = sd_alloc_find(sd_alloc_link.stacks, &key);
 
     if (__builtin_expect(node != 0, 1))
         return node;
     if (by == SD_BY_MEM && sd_walk_begins(s->frame))
-        return node_without_frame(0, by);
+        return sd_alloc_link.no_frame(0, by);
     return node_of(parent, s->frame, s->place, by);
 }
 
@@ -216,7 +205,7 @@ uint32_t sd_alloc_walk(struct sd_alloc_thread *t, enum sd_allocator by)
 
     if (__builtin_expect(!top, 0)) {
         t->depth = 0;
-        return node_without_frame(t->creator, by);
+        return sd_alloc_link.no_frame(t->creator, by);
     }
     if (__builtin_expect(!walk(t, top), 0))
         return 0;

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/alloc/process_recording.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "capture/log.h"
+#include "capture/writer.h"
+#include "collect/alloc/alloc_link.h"
+#include "collect/alloc/natives.h"
+#include "collect/alloc/options.h"
+#include "collect/alloc/recorder.h"
+#include "collect/session.h"
+
+static struct {
+    bool runs;
+    bool watches_forks;
+    unsigned layers;
+} recording;
+
+static void tell_facts(const struct sd_option_value *v)
+{
+    struct sd_log *l = sd_session_log();
+    char bytes[24];
+
+    if (!l)
+        return;
+    sd_log_meta(l, SD_META_ALLOC_MODE, v[SD_ALLOC_OPT_MODE].text);
+    sd_log_meta(l, SD_META_ALLOC_LAYER, v[SD_ALLOC_OPT_LAYER].text);
+    snprintf(bytes, sizeof bytes, "%lu", v[SD_ALLOC_OPT_SAMPLE_BYTES].number);
+    if (sd_alloc_mode_of(&v[SD_ALLOC_OPT_MODE]) == SD_ALLOC_SAMPLED)
+        sd_log_meta(l, SD_META_ALLOC_SAMPLE, bytes);
+}
+
+static void watch_forks(void)
+{
+    if (recording.watches_forks)
+        return;
+    sd_session_watch_forks(); /* first: its handler in the child comes before ours */
+    recording.watches_forks =
+        pthread_atfork(NULL, NULL, sd_alloc_recorder_after_fork) == 0;
+}
+
+int sd_process_recording_begin(const struct sd_option_value *v)
+{
+    int rc;
+
+    watch_forks();
+    sd_alloc_link_own();
+    tell_facts(v);
+    recording.layers = (unsigned)sd_alloc_layers_of(&v[SD_ALLOC_OPT_LAYER]);
+    rc = sd_alloc_recorder_begin(
+        sd_session_writer(),
+        (enum sd_alloc_mode)sd_alloc_mode_of(&v[SD_ALLOC_OPT_MODE]), recording.layers,
+        v[SD_ALLOC_OPT_SAMPLE_BYTES].number, v[SD_ALLOC_OPT_MAX_FILE].number);
+    if (rc < 0)
+        return rc;
+    recording.runs = true;
+    if (recording.layers & SD_LAYER_MALLOC)
+        rc = sd_alloc_natives_start();
+    if (rc < 0)
+        sd_process_recording_end();
+    return rc;
+}
+
+void sd_process_recording_end(void)
+{
+    if (!recording.runs)
+        return;
+    recording.runs = false;
+    if (recording.layers & SD_LAYER_MALLOC)
+        sd_alloc_natives_stop();
+    sd_alloc_recorder_end();
+}
