@@ -22,21 +22,23 @@ enum {
     MAX_DEPTH = 64,
 };
 
+/* Some are shown beside another metric of the same process, which they are part of. */
 static const struct {
-    const char *metric, *quantity;
+    const char *metric, *quantity, *beside;
 } quantities[] = {
-    { "rss", "resident memory" },
-    { "vms", "mapped memory" },
-    { "pss", "proportional memory" },
-    { "peak_rss", "highest resident memory" },
-    { "cpu", "CPU" },
-    { "threads", "threads" },
-    { "read", "bytes read" },
-    { "written", "bytes written" },
-    { "received", "network received" },
-    { "sent", "network sent" },
-    { "tcp_received", "received over TCP connections" },
-    { "tcp_sent", "sent over TCP connections" },
+    { "heap", "live heap", "rss" },
+    { "rss", "resident memory", NULL },
+    { "vms", "mapped memory", NULL },
+    { "pss", "proportional memory", NULL },
+    { "peak_rss", "highest resident memory", NULL },
+    { "cpu", "CPU", NULL },
+    { "threads", "threads", NULL },
+    { "read", "bytes read", NULL },
+    { "written", "bytes written", NULL },
+    { "received", "network received", NULL },
+    { "sent", "network sent", NULL },
+    { "tcp_received", "received over TCP connections", NULL },
+    { "tcp_sent", "sent over TCP connections", NULL },
 };
 
 static const char *quantity_of(const char *metric)
@@ -45,6 +47,14 @@ static const char *quantity_of(const char *metric)
         if (strcmp(quantities[i].metric, metric) == 0)
             return quantities[i].quantity;
     return metric;
+}
+
+static const char *beside(const char *metric)
+{
+    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
+        if (strcmp(quantities[i].metric, metric) == 0)
+            return quantities[i].beside;
+    return NULL;
 }
 
 static double seconds(uint64_t ns) { return (double)ns / 1e9; }
@@ -183,6 +193,31 @@ static int add_readings(const struct sd_profile *p, const char *metric,
         rc = add_total(p, metric, a, all);
     }
     return rc;
+}
+
+/* What the first process's readings are a part of: "resident memory of 12 python". */
+static int add_beside(const struct sd_profile *p, const char *metric,
+                      const struct chosen *c, struct sd_arena *a,
+                      struct sd_view_series *out)
+{
+    const char *other = beside(metric);
+    const struct sd_series *s =
+        other ? sd_profile_series(p, c->series[0]->track, other) : NULL;
+    struct sd_curve *first = &out->curves[0], *curve;
+    const char *label = first->name;
+
+    if (!s || s->n_buckets == 0)
+        return 0;
+    curve = &out->curves[out->n_curves++];
+    *curve = (struct sd_curve){
+        .kind = first->kind,
+        .name = sd_arena_printf(a, "%s of %s", quantity_of(other), label),
+    };
+    first->name = sd_arena_printf(a, "%s of %s", quantity_of(metric), label);
+    out->title = sd_arena_printf(a, "%s beside %s", out->title, quantity_of(other));
+    if (!curve->name || !first->name || !out->title)
+        return sd_no_memory();
+    return curve_of(s, 0, a, curve);
 }
 
 /* --- CPU: a counter of time, shown as its slope */
@@ -577,7 +612,7 @@ int sd_analyse_curves_as(const struct sd_profile *p, const char *metric,
         return rc;
     if (c.n_all == 0)
         return fail_absent(p, metric);
-    out->curves = sd_arena_alloc(a, (MAX_CURVES + 1) * sizeof *out->curves);
+    out->curves = sd_arena_alloc(a, (MAX_CURVES + 2) * sizeof *out->curves);
     if (!out->curves)
         return sd_no_memory();
     rc = set_words(p, metric, &c, a, out);
@@ -592,7 +627,9 @@ int sd_analyse_curves_as(const struct sd_profile *p, const char *metric,
     for (size_t i = 0; how->has_trends && i < out->n_curves; i++)
         set_trend(&out->curves[i]);
     out->has_boxes = how->has_boxes;
-    out->title = how->title ? how->title : out->title;
     rc = set_peak(a, out);
+    if (rc == 0)
+        rc = add_beside(p, metric, &c, a, out);
+    out->title = how->title ? how->title : out->title;
     return rc < 0 ? rc : set_mark(p, metric, &c, a, out);
 }

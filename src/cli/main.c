@@ -105,13 +105,30 @@ static bool say_option_of_python(const struct sd_verb *verb, const char *text, i
     return false;
 }
 
+/* An option that the verb knows and does not have.  False: it is none. */
+static bool say_refusal(const struct sd_verb *verb, const char *text)
+{
+    const struct sd_refusal *r = verb ? verb->refusals : NULL;
+    char shown[64];
+
+    for (; r && r->option; r++) {
+        snprintf(shown, sizeof shown, "no option --%s", r->option);
+        if (strcmp(text, shown) == 0 ||
+            (strncmp(text, "no option -", 11) == 0 && text[11] == r->letter)) {
+            sd_say("%s", r->why);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An option that nothing here comes near: the parser cannot know where to look it up,
  * since it does not know our verbs. */
 static int say_misread(int rc, const struct sd_verb *verb, int argc, char **argv)
 {
     const char *text = sd_fail_text();
 
-    if (say_option_of_python(verb, text, argc, argv))
+    if (say_refusal(verb, text) || say_option_of_python(verb, text, argc, argv))
         return 2;
     if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
         return sd_say_failure(rc);

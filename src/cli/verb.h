@@ -9,6 +9,13 @@
 
 struct sd_command;
 
+/* An option that others may look for here: why there is none, and what to do. */
+struct sd_refusal {
+    const char *option; /* without dashes; NULL ends a list */
+    char letter;        /* short form, or 0 */
+    const char *why;
+};
+
 enum sd_verb_group { SD_GROUP_RECORD, SD_GROUP_READ, SD_GROUP_LEARN };
 
 struct sd_verb {
@@ -20,6 +27,7 @@ struct sd_verb {
     void (*put_about)(struct sd_buf *to); /* adds what a table says to that, or NULL */
     const char *examples;                 /* lines "command  # what it does" */
     const struct sd_option *options;
+    const struct sd_refusal *refusals; /* or NULL */
     bool takes_program; /* the words are a program and its arguments: the first one
                            ends the options; collectors' options are understood too */
     bool takes_command; /* the same, without the collectors' options */

@@ -39,6 +39,6 @@ void sd_alloc_json(struct sd_json *j, const struct sd_profile *p)
     put_known(j, "leaked_bytes", s.leaked_bytes);
     put_known(j, "temporary_allocations", s.temporary_allocations);
     put(j, "peak_rss_bytes", s.peak_rss_bytes, s.has_rss);
-    put(j, "untracked_bytes", s.untracked_bytes, s.has_rss);
+    put(j, "untracked_bytes", s.untracked_bytes, s.has_untracked);
     sd_json_end(j);
 }

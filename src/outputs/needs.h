@@ -11,7 +11,8 @@ unsigned sd_holds_of_collector(const char *name);
 /* Were lines counted, and nothing else recorded? */
 bool sd_holds_lines_alone(const struct sd_profile *p);
 
-/* Fails with `code` and "<start> no sampled stacks or traced calls; record them with:
- * sonde run --with sample, or sonde calls": `needs` is what would do, any of it. */
+/* Fails with `code` and "<start> no sampled stacks, traced calls or allocated memory;
+ * record them with: sonde run --with sample, sonde calls, or sonde alloc": `needs` is
+ * what would do, any of it. */
 int sd_needs_fail(int code, const char *start, unsigned needs);
 #endif

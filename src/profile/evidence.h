@@ -42,9 +42,9 @@ struct sd_evidence_about {
 extern const struct sd_evidence_about sd_evidence[SD_EVIDENCES];
 
 enum { SD_EVIDENCE_TEXT = 256 };
-/* The verbs of all evidence with stacks: "sampled or traced". */
+/* The verbs of all evidence with stacks: "sampled, traced or allocated". */
 const char *sd_evidence_verbs(char text[SD_EVIDENCE_TEXT]);
-/* How they are recorded: "sonde run --with sample, or sonde calls". */
+/* How they are recorded: "sonde run --with sample, sonde calls, or sonde alloc". */
 const char *sd_evidence_commands(char text[SD_EVIDENCE_TEXT]);
 
 bool sd_evidence_has_stacks(enum sd_evidence e);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "profile/profile_define.h"
 
 enum { NOT_ASKED, PASSES, FAILS };
 
@@ -245,13 +246,15 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
     return rc;
 }
 
-/* A few names of what there is, so that the next try can be right. */
+/* A few names of what there is, so that the next try can be right.  The site that
+ * stands for lost names is no section. */
 static void list_sections(const struct sd_profile *p, struct sd_buf *b)
 {
+    uint32_t lost = sd_find_lost_site(p);
     size_t n = 0;
 
     for (size_t i = 0; i < p->n_sites; i++) {
-        if (p->sites[i].kind != SD_SITE_SECTION || n++ >= 5)
+        if (p->sites[i].kind != SD_SITE_SECTION || i == lost || n++ >= 5)
             continue;
         sd_buf_text(b, b->n ? ", " : "");
         sd_text_escape(b, p->sites[i].path, strlen(p->sites[i].path));

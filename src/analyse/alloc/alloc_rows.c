@@ -32,10 +32,13 @@ static struct sd_triple key_of_file(const struct sd_profile *p, uint32_t frame)
 }
 
 static struct sd_triple key_of(const struct sd_profile *p, enum sd_alloc_by by,
-                               const struct sd_alloc_total *t, uint32_t frame)
+                               const struct sd_alloc_total *t, uint32_t frame,
+                               uint32_t import)
 {
     uint32_t site = NONE, line = 0, process;
 
+    if (import != NONE)
+        return (struct sd_triple){ NONE, NONE, import };
     if (frame != NONE) {
         site = sd_profile_function_of(p, p->stacks[frame].site).at;
         line = p->stacks[frame].line;
@@ -101,7 +104,8 @@ static int find_row(struct sd_alloc_rows *rows, struct sd_triple key, uint32_t *
     if (!items)
         return sd_no_memory();
     rows->items = items;
-    items[rows->n++] = (struct sd_alloc_row){ .stack = NONE, .track = NONE };
+    items[rows->n++] =
+        (struct sd_alloc_row){ .stack = NONE, .import = NONE, .track = NONE };
     return 0;
 }
 
@@ -123,22 +127,42 @@ static int add_moments(struct sd_alloc_rows *rows, uint32_t row, const int64_t *
     return 0;
 }
 
+/* Of rows that are a line or a function of one. */
+static uint32_t import_of(const struct sd_alloc_rows *rows,
+                          const struct sd_alloc_request *r, uint32_t stack)
+{
+    bool is_of_lines = r->by == SD_ROWS_BY_LINE || r->by == SD_ROWS_BY_FUNCTION;
+
+    return is_of_lines && rows->imports.row_of && stack != NONE
+               ? rows->imports.row_of[stack]
+               : NONE;
+}
+
+static bool is_startup(const struct sd_alloc_rows *rows, uint32_t stack)
+{
+    return rows->imports.is_startup && stack != NONE && rows->imports.is_startup[stack];
+}
+
 static int add_total(struct sd_alloc_rows *rows, const struct sd_profile *p,
                      const struct sd_alloc_request *r, size_t i, bool is_mine)
 {
     const struct sd_alloc_total *t = &p->allocs.items[i];
     enum sd_alloc_value v = value_of(r->which);
     uint32_t frame = sd_alloc_frame(p, t->stack, is_mine), row;
+    uint32_t import = import_of(rows, r, t->stack);
     struct sd_alloc_row *to;
     int rc;
 
     if (t->values[v] == 0 && t->values[v + 1] == 0 && r->which != SD_WHICH_GROWING)
         return 0;
-    rc = find_row(rows, key_of(p, r->by, t, frame), &row);
+    if (is_startup(rows, t->stack))
+        return 0;
+    rc = find_row(rows, key_of(p, r->by, t, frame, import), &row);
     if (rc < 0)
         return rc;
     to = &rows->items[row];
     to->stack = r->by == SD_ROWS_BY_STACK ? t->stack : frame;
+    to->import = import;
     to->track = t->track;
     to->flags = t->flags;
     to->bytes = sd_sum_i64(to->bytes, t->values[v]);
@@ -187,11 +211,14 @@ static void keep_growing(struct sd_alloc_rows *rows)
 }
 
 int sd_alloc_rows_make(struct sd_alloc_rows *rows, const struct sd_profile *p,
-                       const struct sd_alloc_request *r, bool is_mine)
+                       const struct sd_alloc_request *r, unsigned flags)
 {
+    bool is_mine = flags & SD_ROWS_MINE;
     int rc = 0;
 
     sd_assert(rows->n == 0);
+    if (flags & SD_ROWS_IMPORTS && !is_mine)
+        rc = sd_import_rows_make(p, true, &rows->imports);
     for (size_t i = 0; i < p->allocs.n && rc == 0; i++)
         if (is_wanted(&p->allocs, &p->allocs.items[i], r))
             rc = add_total(rows, p, r, i, is_mine);
@@ -207,5 +234,6 @@ void sd_alloc_rows_release(struct sd_alloc_rows *rows)
     sd_free(rows->items);
     sd_free(rows->moments);
     sd_triples_release(&rows->keys);
+    sd_import_rows_release(&rows->imports);
     *rows = (struct sd_alloc_rows){ 0 };
 }

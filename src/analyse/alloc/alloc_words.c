@@ -33,6 +33,7 @@ static void add_peak(const struct sd_alloc_totals *t, struct sd_alloc_summary *s
     s->peak_bytes = bounded(one->peak_bytes);
     s->peak_ns = one->peak_bytes ? bounded(one->peak_ns) : -1;
     s->has_rss = one->peak_rss > 0;
+    s->has_untracked = s->has_rss && !one->is_part;
     s->peak_rss_bytes = bounded(one->peak_rss);
     s->untracked_bytes = s->peak_rss_bytes - bounded(one->rss_live_bytes);
 }
@@ -64,40 +65,64 @@ void sd_alloc_summarize(const struct sd_profile *p, struct sd_alloc_summary *s)
 
 /* --- In words */
 
+/* "peak       ": what a line is about, in a column of its own. */
+static void put_label(struct sd_buf *to, const char *label)
+{
+    sd_buf_printf(to, "%-11s", label);
+}
+
 static void put_peak(struct sd_buf *to, const struct sd_alloc_summary *s)
 {
     char text[SD_TEXT_MAX];
 
-    sd_buf_printf(to, "peak %s", sd_text_bytes(text, s->peak_bytes));
+    put_label(to, "peak");
+    sd_buf_text(to, sd_text_bytes(text, s->peak_bytes));
     if (s->peak_ns >= 0)
         sd_buf_printf(to, " at %s", sd_text_duration(text, s->peak_ns));
     sd_buf_text(to, "\n");
 }
 
+static const char *blocks(int64_t n) { return n == 1 ? "block" : "blocks"; }
+
 static void put_total(struct sd_buf *to, const struct sd_alloc_summary *s)
 {
     char text[SD_TEXT_MAX];
 
-    sd_buf_printf(to, "%s allocations", sd_text_count(text, s->allocations));
-    sd_buf_printf(to, " of %s", sd_text_bytes(text, s->bytes));
-    sd_buf_printf(to, "; %s", sd_text_count(text, s->leaked_allocations));
-    sd_buf_printf(to, " of %s never freed", sd_text_bytes(text, s->leaked_bytes));
+    put_label(to, "total");
+    sd_buf_printf(to, "%s in ", sd_text_bytes(text, s->bytes));
+    sd_buf_printf(to, "%s %s", sd_text_count(text, s->allocations),
+                  s->allocations == 1 ? "allocation" : "allocations");
     if (s->temporary_allocations >= 0)
-        sd_buf_printf(to, ", %s temporary",
+        sd_buf_printf(to, ", %s of them temporary",
                       sd_text_count(text, s->temporary_allocations));
     sd_buf_text(to, "\n");
 }
 
-static void put_rss(struct sd_buf *to, const struct sd_alloc_summary *s)
+static void put_leaks(struct sd_buf *to, const struct sd_alloc_summary *s)
 {
     char text[SD_TEXT_MAX];
 
-    if (!s->has_rss)
+    put_label(to, "leaks");
+    sd_buf_printf(to, "%s in ", sd_text_bytes(text, s->leaked_bytes));
+    sd_buf_printf(to, "%s %s\n", sd_text_count(text, s->leaked_allocations),
+                  blocks(s->leaked_allocations));
+}
+
+/* Nobody allocated it: code, stacks, pages that an allocator keeps. */
+static void put_untracked(struct sd_buf *to, const struct sd_alloc_summary *s)
+{
+    char text[SD_TEXT_MAX];
+
+    put_label(to, "untracked");
+    if (!s->has_untracked) {
+        sd_buf_text(to, "not known\n");
         return;
-    sd_buf_printf(to, "RSS at most %s", sd_text_bytes(text, s->peak_rss_bytes));
-    if (s->untracked_bytes >= 0)
-        sd_buf_printf(to, ", %s of it untracked",
-                      sd_text_bytes(text, s->untracked_bytes));
+    }
+    sd_buf_printf(to, "%s of ",
+                  sd_text_bytes(text, s->untracked_bytes > 0 ? s->untracked_bytes : 0));
+    sd_buf_printf(to, "%s RSS at most", sd_text_bytes(text, s->peak_rss_bytes));
+    if (s->untracked_bytes < 0)
+        sd_buf_text(to, ": not all that was allocated was in use");
     sd_buf_text(to, "\n");
 }
 
@@ -107,9 +132,9 @@ static void put_doubts(struct sd_buf *to, const struct sd_profile *p,
     char text[SD_TEXT_MAX];
 
     if (p->allocs.mode == SD_ALLOCS_SAMPLE)
-        sd_buf_text(to, "Amounts are estimated from samples\n");
+        sd_buf_text(to, "all amounts are estimated from samples\n");
     if (s->lost > 0)
-        sd_buf_printf(to, "%s events were lost: what is live is uncertain\n",
+        sd_buf_printf(to, "%s events were lost: what was live is uncertain\n",
                       sd_text_count(text, s->lost));
     if (s->overlaps > 0)
         sd_buf_printf(to, "%s blocks began over live ones: frees are missing\n",
@@ -123,7 +148,8 @@ void sd_alloc_words(struct sd_buf *to, const struct sd_profile *p)
     sd_alloc_summarize(p, &s);
     put_peak(to, &s);
     put_total(to, &s);
-    put_rss(to, &s);
+    put_leaks(to, &s);
+    put_untracked(to, &s);
     put_doubts(to, p, &s);
 }
 
@@ -148,19 +174,49 @@ static const char *needs_of(const struct sd_alloc_request *r,
                              : NULL;
 }
 
+int sd_alloc_check_which(const struct sd_profile *p, enum sd_alloc_which which)
+{
+    bool is_full = p->allocs.mode == SD_ALLOCS_FULL;
+
+    if (!p->allocs.is_recorded)
+        return sd_fail(SD_EABSENT, "no allocations were recorded; record them with: "
+                                   "sonde alloc");
+    if ((which == SD_WHICH_TEMPORARY && !is_full) ||
+        (which == SD_WHICH_GROWING && p->allocs.mode == SD_ALLOCS_AGGREGATE))
+        return sd_fail(SD_EABSENT, "not every allocation was recorded; record them "
+                                   "with: sonde alloc --mode full");
+    return 0;
+}
+
+static int has_sums(const char *name, const char *need)
+{
+    return sd_fail(SD_EUSAGE,
+                   "%s needs every allocation, and %s has sums alone; record with: "
+                   "sonde alloc --mode full",
+                   need, name);
+}
+
+int sd_alloc_check_plot(const struct sd_profile *p, const char *name)
+{
+    return p->allocs.mode == SD_ALLOCS_AGGREGATE ? has_sums(name, "--plot") : 0;
+}
+
 int sd_alloc_check(const struct sd_profile *p, const char *name,
                    const struct sd_alloc_request *r, const struct sd_filter *filter)
 {
     const char *need = needs_of(r, filter);
+    char at[SD_TEXT_MAX], length[SD_TEXT_MAX];
 
     if (!p->allocs.is_recorded)
         return sd_fail(SD_EABSENT,
                        "%s holds no allocations; record them with: sonde alloc", name);
+    if (r->which == SD_WHICH_LIVE && filter->alloc.at_ns > p->run_end_ns &&
+        p->allocs.mode != SD_ALLOCS_AGGREGATE)
+        return sd_fail(SD_EUSAGE, "--at %s is past the end: the capture is %s long",
+                       sd_text_duration(at, (int64_t)filter->alloc.at_ns),
+                       sd_text_duration(length, (int64_t)p->run_end_ns));
     if (p->allocs.mode == SD_ALLOCS_AGGREGATE && need)
-        return sd_fail(SD_EUSAGE,
-                       "%s needs every allocation, and %s has sums alone; record with: "
-                       "sonde alloc --mode full",
-                       need, name);
+        return has_sums(name, need);
     if (p->allocs.mode == SD_ALLOCS_SAMPLE && r->which == SD_WHICH_TEMPORARY)
         return sd_fail(SD_EUSAGE,
                        "--temporary needs every allocation, and %s has samples; record "

@@ -45,6 +45,13 @@ int sd_findings_make(const struct sd_profile *p, const struct sd_view_request *r
 
 /* --- For rules */
 
+/* Rules that ask for the tree speak of time. */
+static bool is_of_memory(const struct sd_calltree *t)
+{
+    return t->n_metrics > 0 &&
+           t->p->metrics[t->totals->metrics[t->metric].at].unit == SD_UNIT_BYTES;
+}
+
 int sd_finding_tree(struct sd_finding_case *c)
 {
     struct sd_sample_choice choice = c->r->stacks.choice;
@@ -57,7 +64,7 @@ int sd_finding_tree(struct sd_finding_case *c)
     if (!c->has_tree)
         rc = sd_calltree_make(c->p, &choice, SD_CALLS_BY_FUNCTION, &c->tree);
     c->has_tree |= rc == 0;
-    return rc < 0 ? rc : c->tree.n_nodes > 0;
+    return rc < 0 ? rc : c->tree.n_nodes > 0 && !is_of_memory(&c->tree);
 }
 
 static const char *text_of(struct sd_finding_case *c, struct sd_buf *b)

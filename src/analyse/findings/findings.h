@@ -56,9 +56,8 @@ typedef int sd_finding_rule(struct sd_finding_case *c, struct sd_profile_finding
 #include "analyse/findings/findings.def"
 #undef FINDING
 
-/* The functions of the first evidence with stacks, in c->tree.  1; 0: there is none; <
- * 0.
- */
+/* The functions of the first evidence with stacks, in c->tree.  1; 0: there is none, or
+ * it is of memory and not of time; < 0. */
 int sd_finding_tree(struct sd_finding_case *c);
 /* Fills in the sentence.  1 or SD_ENOMEM with its sentence. */
 int sd_finding_say(struct sd_finding_case *c, struct sd_profile_finding *out,

@@ -157,16 +157,19 @@ int sd_report_alloc_read(struct sd_report_request *a)
     choice->has_at = a->v[SD_REPORT_AT].is_given;
     choice->at_ns = a->v[SD_REPORT_AT].number;
     choice->has_sizes = a->views.alloc.by == SD_ROWS_BY_SIZE;
-    choice->has_growth = a->views.alloc.which == SD_WHICH_GROWING;
     a->views.has_both = false;
     return read_stacks(a, metric);
 }
 
 int sd_report_alloc_check(const struct sd_report_request *a, const struct sd_profile *p)
 {
-    if (!a->v[SD_REPORT_ALLOC].number)
-        return 0;
-    return sd_alloc_check(p, a->words[0], &a->views.alloc, &a->views.selection);
+    int rc = 0;
+
+    if (a->v[SD_REPORT_ALLOC].number)
+        rc = sd_alloc_check(p, a->words[0], &a->views.alloc, &a->views.selection);
+    if (rc == 0 && a->v[SD_REPORT_ALLOC].number && a->form == SD_FORM_PLOT)
+        rc = sd_alloc_check_plot(p, a->words[0]);
+    return rc;
 }
 
 /* --- The answer */

@@ -83,6 +83,7 @@ static int prepare(struct job *j)
         j->how.to_ns = f->to_ns;
         j->how.section = f->section ? &j->screen->open : NULL;
     }
+    j->how.choice.has_growth = true; /* findings look at it */
     j->how.at_time = add_point;
     j->how.of = j;
     if (j->p->allocs.mode == SD_ALLOCS_SAMPLE)
@@ -201,6 +202,19 @@ static void stretch(struct sd_profile *p, uint32_t track, uint64_t ns)
     p->end_ns = ns > p->end_ns ? ns : p->end_ns;
 }
 
+/* Of a window the tracks that allocated while it was open. */
+static void stretch_to_window(struct sd_profile *p, const struct sd_alloc_replay *r,
+                              const struct sd_alloc_place *place)
+{
+    uint32_t track = r->threads[place->thread].track;
+    uint64_t last = p->window.to_ns < r->now_ns ? p->window.to_ns : r->now_ns;
+
+    if (!r->has_window || place->all.blocks == 0 || p->window.from_ns > last)
+        return;
+    stretch(p, track, p->window.from_ns);
+    stretch(p, track, last);
+}
+
 static int add_place(struct job *j, const struct sd_alloc_replay *r, size_t i)
 {
     const struct sd_alloc_place *place = &r->places[i];
@@ -210,6 +224,7 @@ static int add_place(struct job *j, const struct sd_alloc_replay *r, size_t i)
                                   .track = r->threads[place->thread].track,
                                   .flags = place->flags };
 
+    stretch_to_window(j->p, r, place);
     put(&one, SD_ALLOCS_PEAK_BYTES, &place->peak, v->peak);
     put(&one, SD_ALLOCS_LEAKED_BYTES, &place->kept, v->kept);
     put(&one, SD_ALLOCS_TEMPORARY_BYTES, &place->temporary, v->temporary);
@@ -243,8 +258,11 @@ static int keep(struct job *j, struct sd_alloc_replay *r)
 
     find_process(j);
     j->p->run_end_ns = r->now_ns > j->p->run_end_ns ? r->now_ns : j->p->run_end_ns;
-    for (size_t i = 0; i < r->n_threads && r->has_window == false; i++)
-        stretch(j->p, r->threads[i].track, r->now_ns);
+    for (size_t i = 0; i < r->n_threads; i++) {
+        if (!r->has_window)
+            stretch(j->p, r->threads[i].track, r->now_ns);
+        r->facts.is_part |= !r->threads[i].is_chosen;
+    }
     for (size_t i = 0; i < r->n_places && rc == 0; i++)
         rc = add_place(j, r, i);
     return rc < 0 ? rc : add_process(j, &r->facts);

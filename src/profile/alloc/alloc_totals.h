@@ -67,6 +67,7 @@ struct sd_alloc_process {
     uint64_t frees, unknown_frees, overlaps;
     uint64_t peak_bytes, peak_ns;      /* when, from the capture's zero */
     uint64_t peak_rss, rss_live_bytes; /* and the live bytes then; 0: never read */
+    bool is_part; /* of some of its threads alone, so these two are not of one thing */
 };
 
 struct sd_alloc_totals {          /* all zero is a fresh one */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* alloc_table: makes the table of allocations. */
+/* alloc_views: makes the tables of allocations. */
 #include <math.h>
 #include <string.h>
 
 #include "analyse/alloc/alloc_rows.h"
+#include "analyse/alloc/alloc_words.h"
 #include "analyse/processes.h"
 #include "analyse/views.h"
 #include "base/error.h"
@@ -50,12 +51,28 @@ static int put_text(struct table *t, const char *text, struct sd_cell *to)
     return text && !copy ? sd_no_memory() : 0;
 }
 
+static const struct sd_import_row *import_of(const struct table *t,
+                                             const struct sd_alloc_row *row)
+{
+    return row->import == NONE ? NULL : &t->rows.imports.rows[row->import];
+}
+
+/* For eyes, who allocated what no Python function did. */
+static const char *nobody(const struct table *t)
+{
+    return t->r->stacks.choice.is_mine ? "[not the program's own]"
+                                       : "[no Python frame]";
+}
+
 static int put_function(struct table *t, const struct sd_alloc_row *row,
                         struct sd_cell *to)
 {
+    const struct sd_import_row *import = import_of(t, row);
     const struct sd_site *s = has_function(t) ? site_of(t, row) : NULL;
 
-    return put_text(t, s ? s->name : NULL, to);
+    if (import)
+        return put_text(t, import->name, to);
+    return put_text(t, s ? s->name : t->r->is_for_eyes ? nobody(t) : NULL, to);
 }
 
 static int put_file(struct table *t, const struct sd_alloc_row *row, struct sd_cell *to)
@@ -90,10 +107,16 @@ static int put_where(struct table *t, const struct sd_alloc_row *row,
                      struct sd_cell *to)
 {
     bool has_file = has_function(t) || t->r->alloc.by == SD_ROWS_BY_FILE;
-    const struct sd_site *s = has_file ? site_of(t, row) : NULL;
-    const char *file = s && s->file ? sd_site_short_file(s) : NULL;
-    uint32_t line = line_of(t, row);
+    const struct sd_import_row *import = import_of(t, row);
+    const struct sd_site *s = has_file && !import ? site_of(t, row) : NULL;
+    uint32_t line = import ? import->line : line_of(t, row);
+    const char *file;
 
+    if (import && import->importer.at != NONE)
+        s = &t->p->sites[import->importer.at];
+    file = s && s->file ? sd_site_short_file(s) : NULL;
+    if (!s && !import && t->r->alloc.by == SD_ROWS_BY_FILE)
+        file = nobody(t);
     if (!file || !line)
         return put_text(t, file, to);
     *to = sd_cell_text(sd_arena_printf(&t->v->arena, "%s:%u", file, line));
@@ -365,28 +388,105 @@ static int fill(struct table *t, struct sd_view_table *table)
     return rc;
 }
 
-static int make_table(struct table *t)
+/* "Never freed" */
+static const char *title_of(const struct table *t)
+{
+    char text[SD_TEXT_MAX];
+
+    switch (t->r->alloc.which) {
+    case SD_WHICH_PEAK:
+        return "Live at the peak";
+    case SD_WHICH_LEAKS:
+        return t->p->window.is_set ? "Live at the end of this part" : "Never freed";
+    case SD_WHICH_TEMPORARY:
+        return "Temporary: freed at once";
+    case SD_WHICH_TOTAL:
+        return "Allocated in all";
+    case SD_WHICH_GROWING:
+        return "Growing over the whole run";
+    case SD_WHICH_LIVE:
+        break;
+    }
+    sd_text_duration(text, (int64_t)t->p->allocs.choice.at_ns);
+    return sd_arena_printf(&t->v->arena, "Live at %s", text);
+}
+
+static const char *note_of(const struct table *t)
+{
+    for (size_t i = 0; i < t->rows.n; i++)
+        if (t->rows.items[i].import != NONE)
+            return "an import is one row (--all shows what it does)";
+    if (t->rows.n > 0)
+        return NULL;
+    return t->r->alloc.which == SD_WHICH_GROWING ? "nothing keeps growing" : "nothing";
+}
+
+static int make_table(struct table *t, const char *name)
 {
     const char *order = t->r->alloc.which == SD_WHICH_GROWING ? "growth" : "bytes";
     struct sd_view_table *table;
     int rc;
 
     choose_columns(t);
-    table = sd_views_add(t->v, "allocations", t->columns, t->n_columns, t->rows.n);
+    table = sd_views_add(t->v, name, t->columns, t->n_columns, t->rows.n);
     if (!table)
         return SD_ENOMEM;
     rc = fill(t, table);
-    return rc < 0 ? rc : sd_view_table_sort(t->v, table, order, 0);
+    if (rc == 0)
+        rc = sd_view_table_sort(t->v, table, order, 0);
+    if (rc == 0 && t->r->is_for_eyes) {
+        table->title = title_of(t);
+        table->note = note_of(t);
+        rc = table->title ? 0 : sd_no_memory();
+    }
+    return rc;
+}
+
+/* A table of views.def that is of these blocks. */
+static int make_view(const struct sd_profile *p, const struct sd_view_request *r,
+                     const char *name, enum sd_alloc_which which, struct sd_view *v)
+{
+    struct sd_view_request own = *r;
+    struct table t = { .p = p, .r = &own, .v = v };
+    unsigned flags = (r->stacks.choice.is_mine ? SD_ROWS_MINE : 0) |
+                     (r->folds_imports ? SD_ROWS_IMPORTS : 0);
+    int rc = sd_alloc_check_which(p, which);
+
+    own.alloc.which = which;
+    if (rc == 0)
+        rc = sd_alloc_rows_make(&t.rows, p, &own.alloc, flags);
+    if (rc == 0)
+        rc = make_table(&t, name);
+    sd_alloc_rows_release(&t.rows);
+    return rc;
 }
 
 int sd_view_allocations(const struct sd_profile *p, const struct sd_view_request *r,
                         struct sd_view *v)
 {
-    struct table t = { .p = p, .r = r, .v = v };
-    int rc = sd_alloc_rows_make(&t.rows, p, &r->alloc, r->stacks.choice.is_mine);
+    return make_view(p, r, "allocations", r->alloc.which, v);
+}
 
-    if (rc == 0)
-        rc = make_table(&t);
-    sd_alloc_rows_release(&t.rows);
-    return rc;
+int sd_view_leaks(const struct sd_profile *p, const struct sd_view_request *r,
+                  struct sd_view *v)
+{
+    return make_view(p, r, "leaks", SD_WHICH_LEAKS, v);
+}
+
+int sd_view_temporary(const struct sd_profile *p, const struct sd_view_request *r,
+                      struct sd_view *v)
+{
+    return make_view(p, r, "temporary", SD_WHICH_TEMPORARY, v);
+}
+
+int sd_view_allocated(const struct sd_profile *p, const struct sd_view_request *r,
+                      struct sd_view *v)
+{
+    return make_view(p, r, "allocated", SD_WHICH_TOTAL, v);
+}
+
+int sd_view_growing(const struct sd_profile *p, const struct sd_view_request *r,
+                    struct sd_view *v)
+{
+    return make_view(p, r, "growing", SD_WHICH_GROWING, v);
 }
