@@ -11,13 +11,11 @@
 #include "base/table.h"
 #include "collect/alloc/recorder.h"
 
-enum { N_FILTER = 1 << 16 };
-
 static struct {
     _Atomic bool is_locked;
-    struct sd_table live;             /* addresses of those that live */
-    _Atomic uint8_t filter[N_FILTER]; /* how many of them have this hash; 255: many */
+    struct sd_table live; /* addresses of those that live */
 } drawn;
+_Atomic uint8_t sd_poisson_filter[SD_POISSON_FILTER];
 
 static void lock(void)
 {
@@ -28,11 +26,6 @@ static void lock(void)
 static void unlock(void)
 {
     atomic_store_explicit(&drawn.is_locked, false, memory_order_release);
-}
-
-static _Atomic uint8_t *count_of(const void *p)
-{
-    return &drawn.filter[((uint64_t)(uintptr_t)p >> 3) * 0x9E3779B97F4A7C15u >> 48];
 }
 
 static uint64_t random_word(struct sd_alloc_thread *t)
@@ -69,14 +62,13 @@ static int64_t gap(struct sd_alloc_thread *t)
 
 static void remember(const void *p)
 {
-    _Atomic uint8_t *count = count_of(p);
+    _Atomic uint8_t *count = sd_poisson_count(p);
 
     if (sd_table_put(&drawn.live, (uint64_t)(uintptr_t)p, 1) == 0 && *count < 255)
         ++*count;
 }
 
-static __attribute__((noinline)) bool draw(struct sd_alloc_thread *t, const void *p,
-                                           size_t size)
+bool sd_poisson_draw(struct sd_alloc_thread *t, const void *p, size_t size)
 {
     bool is_first = t->random == 0;
 
@@ -93,20 +85,11 @@ static __attribute__((noinline)) bool draw(struct sd_alloc_thread *t, const void
     return true;
 }
 
-bool sd_poisson_draw(struct sd_alloc_thread *t, const void *p, size_t size)
-{
-    t->until -= (int64_t)size;
-    return __builtin_expect(t->until < 0, 0) && draw(t, p, size);
-}
-
 bool sd_poisson_drop(struct sd_alloc_thread *t, const void *p)
 {
-    _Atomic uint8_t *count = count_of(p);
+    _Atomic uint8_t *count = sd_poisson_count(p);
     bool was;
 
-    t->ended = 0;
-    if (__builtin_expect(atomic_load_explicit(count, memory_order_relaxed) == 0, 1))
-        return false;
     lock();
     was = sd_table_remove(&drawn.live, (uint64_t)(uintptr_t)p);
     if (was && *count < 255)
@@ -129,6 +112,7 @@ bool sd_poisson_undo(struct sd_alloc_thread *t, const void *p)
 int sd_poisson_begin(void)
 {
     memset(&drawn, 0, sizeof drawn);
+    memset(sd_poisson_filter, 0, sizeof sd_poisson_filter);
     return 0;
 }
 
@@ -137,7 +121,7 @@ void sd_poisson_end(void)
 {
     lock();
     sd_table_release(&drawn.live);
-    for (size_t i = 0; i < N_FILTER; i++)
-        atomic_store_explicit(&drawn.filter[i], 0, memory_order_relaxed);
+    for (size_t i = 0; i < SD_POISSON_FILTER; i++)
+        atomic_store_explicit(&sd_poisson_filter[i], 0, memory_order_relaxed);
     unlock();
 }

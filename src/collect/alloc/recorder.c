@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "capture/alloc/alloc_events.h"
 #include "collect/alloc/blocks.h"
-#include "collect/alloc/poisson.h"
 #include "collect/alloc/stacks.h"
 #include "collect/alloc/thread_log.h"
 #include "collect/session.h"
@@ -360,8 +359,8 @@ static __attribute__((noinline)) void began_otherwise(struct sd_alloc_thread *t,
         put_began(t, p, size, walk(t, by));
 }
 
-void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
-                    enum sd_allocator by)
+void sd_alloc_put_began(struct sd_alloc_thread *t, const void *p, size_t size,
+                        enum sd_allocator by)
 {
     if (__builtin_expect(sd_alloc_recorder.is_plain, 1))
         put_began(t, p, size, walk(t, by));
@@ -369,7 +368,7 @@ void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
         began_otherwise(t, p, size, by);
 }
 
-void sd_alloc_ends(struct sd_alloc_thread *t, const void *p)
+void sd_alloc_put_ends(struct sd_alloc_thread *t, const void *p)
 {
     if (__builtin_expect(sd_alloc_recorder.mode == SD_ALLOC_FULL, 1))
         put_ends(t, p);

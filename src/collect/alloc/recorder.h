@@ -25,6 +25,7 @@
 
 #include "capture/alloc/alloc_cell.h"
 #include "collect/alloc/options.h"
+#include "collect/alloc/poisson.h"
 
 struct sd_alloc_code_name;
 struct sd_alloc_thread;
@@ -141,11 +142,40 @@ void sd_alloc_hear_uncounted(bool begins);
 
 static inline void sd_alloc_leave(struct sd_alloc_thread *t) { t->is_inside = false; }
 
+/* hot: in the mode `sample` nearly all blocks are passed over, so that is found out
+ * without a call: those that begin before the next one that is drawn, and those that
+ * end and have no hash of a drawn one. */
+static inline bool sd_alloc_passes_over(struct sd_alloc_thread *t, size_t size)
+{
+    return sd_alloc_recorder.mode == SD_ALLOC_SAMPLED &&
+           (t->until -= (int64_t)size) >= 0;
+}
+static inline bool sd_alloc_passed_over(struct sd_alloc_thread *t, const void *p)
+{
+    if (sd_alloc_recorder.mode != SD_ALLOC_SAMPLED || sd_poisson_may_have(p))
+        return false;
+    t->ended = 0;
+    return true;
+}
+
+/* What the two below do with a block that is not passed over. */
+void sd_alloc_put_began(struct sd_alloc_thread *t, const void *p, size_t size,
+                        enum sd_allocator by);
+void sd_alloc_put_ends(struct sd_alloc_thread *t, const void *p);
+
 /* hot: a block of this size was allocated. */
-void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
-                    enum sd_allocator by);
+static inline void sd_alloc_began(struct sd_alloc_thread *t, const void *p, size_t size,
+                                  enum sd_allocator by)
+{
+    if (!sd_alloc_passes_over(t, size))
+        sd_alloc_put_began(t, p, size, by);
+}
 /* hot: the block at p is about to be freed. */
-void sd_alloc_ends(struct sd_alloc_thread *t, const void *p);
+static inline void sd_alloc_ends(struct sd_alloc_thread *t, const void *p)
+{
+    if (!sd_alloc_passed_over(t, p))
+        sd_alloc_put_ends(t, p);
+}
 /* The block at p, which sd_alloc_ends just had, lives on as it was. */
 void sd_alloc_undo(struct sd_alloc_thread *t, const void *p);
 /* This range of addresses is about to be unmapped. */
