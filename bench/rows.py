@@ -243,4 +243,29 @@ def model_rows():
     return rows
 
 
-ROWS = SECTIONS + CALLS + page_rows() + lines_rows() + SAMPLING + model_rows()
+ALLOCATIONS_VERSIONS = ("3.11", "3.13")
+
+
+def allocations_rows():
+    """What is added to the CPU time of programs that allocate, in percent, and what the file takes."""
+    rows = []
+    for version in ALLOCATIONS_VERSIONS:
+        worker, start = "allocations-" + version, "allocations %s: " % version
+
+        def row(name, *args, worker=worker, start=start, **how):
+            rows.append(Row(start + name, worker, *args, **how))
+        row("every one, with stacks", "full", "memraypython", "≤ 80 %, ≤ 0.25", unit="%", most=80, at_most=0.25, has_ratio=True)
+        row("every one, at depth 100", "full-deep", "memraypython-deep", "≤ 400 %", unit="%", most=400, has_ratio=True)
+        for peer in ("tracemalloc1", "tracemalloc25", "memraynative", "heaptrack", "scalene"):
+            row("every one, with stacks", "full", peer, unit="%", has_ratio=True)
+        row("malloc and its family alone", "malloc", "memray", "≤ 5 %, ≤ 0.15", unit="%", most=5, at_most=0.15, has_ratio=True)
+        row("sums alone", "aggregate", "memrayaggregate", "≤ 100 %", unit="%", most=100, has_ratio=True)
+        row("a sample, 512 KiB", "sample", None, "≤ 10 %", unit="%", most=10)
+        row("CPU of the process that records", "full-parent", unit="%")
+        row("bytes of the file for an allocation with its free", "full-file", "memraypython-file", "≤ 4 B", unit="B", most=4)
+        row("memory added to the program", "full-memory", "memraypython-memory", unit="B")
+        row("the file read, its peak found, for each event", "full-read", "memraypython-read", "≤ 25 ns, ≤ 0.35", most=25, at_most=0.35)
+    return rows
+
+
+ROWS = SECTIONS + CALLS + page_rows() + lines_rows() + allocations_rows() + SAMPLING + model_rows()
