@@ -111,7 +111,8 @@ PyObject *sd_py_mprof_watch(PyObject *module, PyObject *args)
 
 /* --- Files */
 
-static double real(int64_t nano) { return (double)nano / 1e9; }
+/* Times have more digits than a double; these must be divided, not cut first. */
+static double real(int64_t nano) { return (double)((long double)nano / 1e9L); }
 
 /* The MiB and times of one process, 0, or with their pids those of all others. */
 static PyObject *readings(const struct sd_mprof *m, bool of_children)

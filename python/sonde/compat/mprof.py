@@ -120,7 +120,7 @@ def get_profiles(args):
 def list_action():
     """`mprof list`"""
     _parser("mprof list\nThis command takes no argument.").parse_args()
-    for n, name in enumerate(get_profile_filenames("all")):
+    for n, name in enumerate(sorted(glob.glob(_FILES))):
         ts = os.path.splitext(name)[0].split("_")[-1]
         print("{0} {1} {2}:{3}:{4} {5}/{6}/{7}".format(n, name, ts[8:10], ts[10:12], ts[12:14], ts[6:8], ts[4:6], ts[:4]))
 
