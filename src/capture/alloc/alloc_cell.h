@@ -29,6 +29,13 @@ enum sd_alloc_layer { SD_LAYER_PY = 1, SD_LAYER_MALLOC = 2, SD_LAYER_MAPPED = 4 
 /* Its name ("malloc"), or NULL; and whether its blocks are mappings, which may lose
  * parts. */
 const char *sd_allocator_name(uint32_t by);
+/* The same, but of a domain of PyMem whichever of its functions it was. */
+static inline uint32_t sd_allocator_domain(uint32_t by)
+{
+    return by >= SD_BY_RAW_CALLOC && by <= SD_BY_OBJECT_REALLOC
+               ? SD_BY_RAW + (by - SD_BY_RAW_CALLOC) / 2
+               : by;
+}
 static inline int sd_allocator_maps(uint32_t by)
 {
     return by == SD_BY_MMAP || by == SD_BY_MREMAP || by == SD_BY_FILE ||

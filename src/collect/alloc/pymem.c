@@ -121,12 +121,12 @@ static inline void note_code(const void *p)
     static void *name##_calloc(void *ctx, size_t n, size_t each)                       \
     {                                                                                  \
         (void)ctx;                                                                     \
-        return domain_calloc(&pymem.was[i], n, each, by);                              \
+        return domain_calloc(&pymem.was[i], n, each, by##_CALLOC);                     \
     }                                                                                  \
     static void *name##_realloc(void *ctx, void *old, size_t size)                     \
     {                                                                                  \
         (void)ctx;                                                                     \
-        return domain_realloc(&pymem.was[i], old, size, by);                           \
+        return domain_realloc(&pymem.was[i], old, size, by##_REALLOC);                 \
     }
 
 DOMAIN(raw, 0, SD_BY_RAW)

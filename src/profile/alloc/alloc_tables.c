@@ -89,7 +89,7 @@ int sd_alloc_tables_add(struct sd_alloc_tables *t, struct sd_profile *p,
 
 static int place_lost(struct sd_decoder *d, struct sd_alloc_stack *to)
 {
-    to->by = SD_BY_NONE;
+    to->by = to->function = SD_BY_NONE;
     return sd_local_lost_stack(d, &to->stack);
 }
 
@@ -103,7 +103,8 @@ static int place_cell(struct sd_decoder *d, const struct sd_alloc_stack_cell *c,
 
     if (c->parent >= i)
         return place_lost(d, &stacks[i]);
-    stacks[i].by = c->flags & SD_ALLOC_ALLOCATOR;
+    stacks[i].function = (uint8_t)(c->flags & SD_ALLOC_ALLOCATOR);
+    stacks[i].by = (uint8_t)sd_allocator_domain(stacks[i].function);
     stacks[i].stack = stacks[c->parent].stack;
     if (c->site == 0)
         return 0;
@@ -137,7 +138,7 @@ static int place_cells(struct sd_alloc_tables *t, struct sd_decoder *d,
         return sd_no_memory();
     rc = place_lost(d, &to->stacks[t->n_cells]);
     if (t->n_cells > 0)
-        to->stacks[0] = (struct sd_alloc_stack){ NONE, SD_BY_NONE };
+        to->stacks[0] = (struct sd_alloc_stack){ .stack = NONE };
     for (uint32_t i = 1; i < t->n_cells && rc == 0; i++)
         rc = place_cell(d, &t->cells[i], to->stacks, i);
     return rc;

@@ -17,7 +17,8 @@ struct sd_decoder;
 
 struct sd_alloc_stack { /* what a cell is in the profile */
     uint32_t stack;     /* UINT32_MAX: no frame */
-    uint32_t by;        /* enum sd_allocator */
+    uint8_t by;         /* enum sd_allocator; a domain of PyMem as a whole, ... */
+    uint8_t function;   /* ... and the function of it */
 };
 
 struct sd_alloc_table {
