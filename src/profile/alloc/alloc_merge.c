@@ -137,20 +137,19 @@ struct cursor { /* where the merge stands in a stream */
     uint32_t thread;
 };
 
-struct merge {
+struct sd_alloc_merge {
     struct sd_decoder *d;
-    struct sd_alloc_replay *r;
-    sd_alloc_is_chosen *is_chosen;
-    void *of;
+    struct sd_alloc_listener to;
     uint64_t table;
     struct cursor *cursors; /* owned */
-    size_t *heap;           /* owned; numbers of cursors, the lowest order first */
+    size_t n_cursors;
+    size_t *heap; /* owned; numbers of cursors, the lowest order first */
     size_t n;
 };
 
 /* Its definitions hold for the chunk, so the tracks of all records are looked up while
  * it is fresh; they then stand in the records of the copy. */
-static int understand(struct merge *m, struct cursor *c)
+static int understand(struct sd_alloc_merge *m, struct cursor *c)
 {
     const struct sd_record *rec;
     uint32_t at = 0;
@@ -183,7 +182,7 @@ static int copy_chunk(struct cursor *c, const struct sd_chunk_view *view)
 }
 
 /* 1: the next chunk of the stream is open; 0: there is none left; < 0. */
-static int next_chunk(struct merge *m, struct cursor *c)
+static int next_chunk(struct sd_alloc_merge *m, struct cursor *c)
 {
     while (c->next < c->end) {
         struct sd_chunk_view view;
@@ -201,20 +200,17 @@ static int next_chunk(struct merge *m, struct cursor *c)
     return 0;
 }
 
-static int begin_record(struct merge *m, struct cursor *c, const struct sd_rec_alloc *r)
+static int begin_record(struct sd_alloc_merge *m, struct cursor *c,
+                        const struct sd_rec_alloc *r)
 {
-    int is_chosen = m->is_chosen(m->of, r->track);
-
     sd_alloc_cursor_init(&c->events, r);
     c->order = r->order;
     c->time_ns = r->time_ns;
-    return is_chosen < 0
-               ? is_chosen
-               : sd_alloc_replay_thread(m->r, r->track, is_chosen, &c->thread);
+    return m->to.thread(m->to.of, r->track, &c->thread);
 }
 
 /* 1: the cursor stands at the beginning of a record of this table; 0: the end. */
-static int next_of_stream(struct merge *m, struct cursor *c)
+static int next_of_stream(struct sd_alloc_merge *m, struct cursor *c)
 {
     int rc = 1;
 
@@ -233,12 +229,12 @@ static int next_of_stream(struct merge *m, struct cursor *c)
 
 /* --- The merge */
 
-static uint64_t order_at(const struct merge *m, size_t i)
+static uint64_t order_at(const struct sd_alloc_merge *m, size_t i)
 {
     return i < m->n ? m->cursors[m->heap[i]].order : UINT64_MAX;
 }
 
-static void sift_down(struct merge *m, size_t i)
+static void sift_down(struct sd_alloc_merge *m, size_t i)
 {
     for (;;) {
         size_t least = 2 * i + 1, other = least + 1, moved;
@@ -254,7 +250,7 @@ static void sift_down(struct merge *m, size_t i)
     }
 }
 
-static void drop_first(struct merge *m)
+static void drop_first(struct sd_alloc_merge *m)
 {
     struct cursor *c = &m->cursors[m->heap[0]];
 
@@ -264,18 +260,18 @@ static void drop_first(struct merge *m)
 }
 
 /* 1: a run of this stream is replayed, and it stands at the next. */
-static int replay_run(struct merge *m, struct cursor *c)
+static int replay_run(struct sd_alloc_merge *m, struct cursor *c)
 {
-    int rc = c->time_ns ? sd_alloc_replay_time(m->r, c->time_ns, 0) : 0;
+    int rc = c->time_ns ? m->to.time(m->to.of, c->time_ns) : 0;
 
     c->time_ns = 0;
     if (rc == 0)
-        rc = sd_alloc_replay_run(m->r, c->thread, &c->events, &c->order);
+        rc = m->to.run(m->to.of, c->thread, &c->events, &c->order);
     return rc == 0 ? next_of_stream(m, c) : rc;
 }
 
 /* As long as this stream has the lowest run.  1: another has; 0: it has ended. */
-static int follow(struct merge *m, struct cursor *c)
+static int follow(struct sd_alloc_merge *m, struct cursor *c)
 {
     uint64_t other = order_at(m, 1), third = order_at(m, 2);
     int rc = 1;
@@ -286,27 +282,14 @@ static int follow(struct merge *m, struct cursor *c)
     return rc;
 }
 
-static int run(struct merge *m)
-{
-    int rc = 1;
-
-    for (size_t i = m->n / 2 + 1; i-- > 0;)
-        sift_down(m, i);
-    while (m->n > 0 && rc >= 0) {
-        rc = follow(m, &m->cursors[m->heap[0]]);
-        if (rc == 0)
-            drop_first(m);
-        sift_down(m, 0);
-    }
-    return rc < 0 ? rc : 0;
-}
-
-static int open_all(struct merge *m, const struct sd_alloc_stream *streams, size_t n)
+static int open_all(struct sd_alloc_merge *m, const struct sd_alloc_stream *streams,
+                    size_t n)
 {
     m->cursors = sd_zalloc(n * sizeof *m->cursors);
     m->heap = sd_zalloc((n + 1) * sizeof *m->heap);
     if (!m->cursors || !m->heap)
         return sd_no_memory();
+    m->n_cursors = n;
     for (size_t i = 0; i < n; i++) {
         struct cursor *c = &m->cursors[i];
         int rc;
@@ -319,24 +302,97 @@ static int open_all(struct merge *m, const struct sd_alloc_stream *streams, size
         if (rc == 1)
             m->heap[m->n++] = i;
     }
+    for (size_t i = m->n / 2 + 1; i-- > 0;)
+        sift_down(m, i);
     return 0;
+}
+
+int sd_alloc_merge_open(struct sd_decoder *d, const struct sd_alloc_stream *streams,
+                        size_t n, const struct sd_alloc_listener *to,
+                        struct sd_alloc_merge **out)
+{
+    struct sd_alloc_merge *m = sd_zalloc(sizeof *m);
+    int rc;
+
+    sd_assert(n > 0);
+    *out = NULL;
+    if (!m)
+        return sd_no_memory();
+    m->d = d;
+    m->to = *to;
+    m->table = streams[0].table;
+    rc = open_all(m, streams, n);
+    if (rc == 0)
+        *out = m;
+    else
+        sd_alloc_merge_free(m);
+    return rc;
+}
+
+static int settle(struct sd_alloc_merge *m, int rc)
+{
+    if (rc == 0)
+        drop_first(m);
+    sift_down(m, 0);
+    return rc < 0 ? rc : m->n > 0;
+}
+
+int sd_alloc_merge_step(struct sd_alloc_merge *m)
+{
+    return m->n == 0 ? 0 : settle(m, replay_run(m, &m->cursors[m->heap[0]]));
+}
+
+void sd_alloc_merge_free(struct sd_alloc_merge *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->n_cursors; i++)
+        sd_free(m->cursors[i].copy);
+    sd_free(m->cursors);
+    sd_free(m->heap);
+    sd_free(m);
+}
+
+/* --- Into a replay */
+
+struct target {
+    struct sd_alloc_replay *r;
+    sd_alloc_is_chosen *is_chosen;
+    void *of;
+};
+
+static int find_thread(void *of, uint32_t track, uint32_t *thread)
+{
+    struct target *t = of;
+    int is_chosen = t->is_chosen(t->of, track);
+
+    return is_chosen < 0 ? is_chosen
+                         : sd_alloc_replay_thread(t->r, track, is_chosen, thread);
+}
+
+static int tell_time(void *of, uint64_t mono_ns)
+{
+    return sd_alloc_replay_time(((struct target *)of)->r, mono_ns, 0);
+}
+
+static int replay(void *of, uint32_t thread, struct sd_alloc_cursor *c, uint64_t *order)
+{
+    return sd_alloc_replay_run(((struct target *)of)->r, thread, c, order);
 }
 
 int sd_alloc_merge(struct sd_decoder *d, const struct sd_alloc_stream *streams,
                    size_t n, sd_alloc_is_chosen *is_chosen, void *of,
                    struct sd_alloc_replay *r)
 {
-    struct merge m = { .d = d, .r = r, .is_chosen = is_chosen, .of = of };
-    int rc;
+    struct target target = { r, is_chosen, of };
+    const struct sd_alloc_listener to = { find_thread, tell_time, replay, &target };
+    struct sd_alloc_merge *m;
+    int rc = sd_alloc_merge_open(d, streams, n, &to, &m);
 
-    sd_assert(n > 0);
-    m.table = streams[0].table;
-    rc = open_all(&m, streams, n);
-    if (rc == 0)
-        rc = run(&m);
-    for (size_t i = 0; m.cursors && i < n; i++)
-        sd_free(m.cursors[i].copy);
-    sd_free(m.cursors);
-    sd_free(m.heap);
+    if (rc < 0)
+        return rc;
+    for (rc = m->n > 0; rc == 1;)
+        rc = settle(m, follow(m, &m->cursors[m->heap[0]]));
+    sd_alloc_merge_free(m);
     return rc;
 }
