@@ -28,15 +28,14 @@ def index():
     return named.strip().rstrip("/")
 
 
-def download(project, name, sha256):
-    """The bytes of a source package, from the index, or from where an earlier run put them."""
+def kept_or(name, sha256, fetch):
+    """The bytes of that name: from where an earlier run put them, else what fetch() returns."""
     kept = os.path.join(KEPT, name)
     if os.path.exists(kept):
         with open(kept, "rb") as f:
             return f.read()
     try:
-        page = ask("%s/%s/" % (index(), project)).decode()
-        raw = ask(re.search(r'href="([^"#]*/%s)[#"]' % re.escape(name), page).group(1))
+        raw = fetch()
     except (OSError, ValueError, AttributeError) as why:
         raise Skip("%s cannot be fetched: %s" % (name, why))
     equal(hashlib.sha256(raw).hexdigest(), sha256, "checksum of %s" % name)
@@ -45,6 +44,21 @@ def download(project, name, sha256):
         f.write(raw)
     os.replace(f.name, kept)
     return raw
+
+
+def download(project, name, sha256):
+    """The bytes of a package, from the index."""
+    def fetch():
+        page = ask("%s/%s/" % (index(), project)).decode()
+        return ask(re.search(r'href="([^"#]*/%s)[#"]' % re.escape(name), page).group(1))
+
+    return kept_or(name, sha256, fetch)
+
+
+def download_source(repository, tag, path, sha256):
+    """The bytes of a file of a repository on GitHub: what a package does not hold."""
+    name = "-".join((repository.replace("/", "-"), tag, path.replace("/", "-")))
+    return kept_or(name, sha256, lambda: ask("https://raw.githubusercontent.com/%s/%s/%s" % (repository, tag, path)))
 
 
 def unpack_tests(folder, raw, start):

@@ -394,6 +394,22 @@ void sd_alloc_unmap(struct sd_alloc_thread *t, const void *p, size_t size)
         put_other(t, SD_ALLOC_UNMAP, p, &size);
 }
 
+/* --- Time
+ * ---------------------------------------------------------------------------- */
+
+void sd_alloc_note_time(void)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    if (!t)
+        return;
+    if (sd_alloc_recorder.mode != SD_ALLOC_AGGREGATE) {
+        sd_session_tick();
+        sd_thread_log_make_way(t);
+    }
+    sd_alloc_leave(t);
+}
+
 /* --- The collector's
  * ------------------------------------------------------------------ */
 

@@ -192,6 +192,10 @@ void sd_alloc_creator(struct sd_alloc_thread *t, struct sd_alloc_birth *out);
 /* In that thread, before its first hook. */
 void sd_alloc_created_by(const struct sd_alloc_birth *birth);
 
+/* Time goes on, and memory is read now: events of all threads that come later are told
+ * apart from those before.  For a thread of our own. */
+void sd_alloc_note_time(void);
+
 /* For the collector.  Begins to record into what this writer writes; 0 or < 0. */
 int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
                             unsigned layers, uint64_t sample_bytes, uint64_t max_file);

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "capture/log.h"
+#include "collect/alloc/memory_clock.h"
 #include "collect/alloc/recorder.h"
 #include "collect/inside.h"
 #include "collect/own.h"
@@ -25,47 +27,70 @@ static int32_t tracking_pid;
 struct plan {
     char *path, *with; /* owned */
     bool is_current_only;
+    char *facts;       /* owned; names and values in turn, each with its zero */
+    size_t n_facts;    /* bytes */
+    uint64_t clock_ms; /* memory is read this often, come what may; 0: it is not */
 };
 
 static void release(struct plan *plan)
 {
     sd_free(plan->path);
     sd_free(plan->with);
+    sd_free(plan->facts);
 }
 
 static bool read_plan(PyObject *self, struct plan *plan)
 {
     PyObject *how = PyObject_CallMethod(self, "_begin", NULL);
-    const char *path, *with;
+    const char *path, *with, *facts = "";
+    unsigned long long clock_ms = 0;
+    Py_ssize_t n_facts = 0;
     int is_only;
 
     if (!how)
         return false;
-    if (!PyArg_ParseTuple(how, "ysp", &path, &with, &is_only)) {
+    if (!PyArg_ParseTuple(how, "ysp|y#K", &path, &with, &is_only, &facts, &n_facts,
+                          &clock_ms)) {
         Py_DECREF(how);
         return false;
     }
     plan->path = sd_strdup(path);
     plan->with = sd_strdup(with);
     plan->is_current_only = is_only;
+    plan->n_facts = (size_t)n_facts;
+    plan->clock_ms = clock_ms;
+    plan->facts = sd_alloc(plan->n_facts + 1);
+    if (plan->facts)
+        memcpy(plan->facts, facts, plan->n_facts + 1);
     Py_DECREF(how);
-    if (plan->path && plan->with)
+    if (plan->path && plan->with && plan->facts)
         return true;
     PyErr_NoMemory();
     return false;
 }
 
+static void refuse_second(PyObject *self)
+{
+    PyObject *own = PyObject_GetAttrString(self, "_busy");
+
+    if (own)
+        PyErr_SetObject(PyExc_RuntimeError, own);
+    else
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a block of track() is being recorded already; end it before "
+                        "the next begins");
+    Py_XDECREF(own);
+}
+
 /* A process has one recording.  True, with an exception, where there is one. */
-static bool is_recorded(void)
+static bool is_recorded(PyObject *self)
 {
     const char *with = secure_getenv("SONDE_WITH");
 
     if (!sd_session_has_capture())
         return false;
     if (tracking_pid)
-        PyErr_SetString(PyExc_RuntimeError,
-                        "a block of track() is being recorded already; end it before "
-                        "the next begins");
+        refuse_second(self);
     else if (sd_own_is_here())
         PyErr_SetString(PyExc_RuntimeError,
                         "this process records itself already (sonde.start(), or "
@@ -84,6 +109,21 @@ static bool is_recorded(void)
     return true;
 }
 
+/* What the recording is to be known by, besides. */
+static void note_facts(const struct plan *plan)
+{
+    struct sd_log *l = sd_session_log();
+    const char *end = plan->facts + plan->n_facts, *value;
+
+    for (const char *key = plan->facts; l && key < end;
+         key = value + strlen(value) + 1) {
+        value = key + strlen(key) + 1;
+        if (value >= end)
+            return;
+        sd_log_meta(l, key, value);
+    }
+}
+
 static int begin(const struct plan *plan)
 {
     int rc;
@@ -92,9 +132,11 @@ static int begin(const struct plan *plan)
         rc = sd_own_start(plan->path);
     Py_END_ALLOW_THREADS if (rc < 0) return rc;
     tracking_pid = (int32_t)getpid();
+    note_facts(plan);
     sd_alloc_recorder_follow(plan->is_current_only ? sd_thread_self()->tid : 0);
-    rc = sd_ext_start_one(&sd_inside_alloc, plan->with);
-    return rc;
+    if (plan->clock_ms)
+        rc = sd_alloc_clock_start(plan->clock_ms);
+    return rc < 0 ? rc : sd_ext_start_one(&sd_inside_alloc, plan->with);
 }
 
 /* Ends what begin began; in a process that was forked meanwhile, its own part. */
@@ -102,6 +144,7 @@ static int end(int32_t pid)
 {
     int rc = 0;
 
+    sd_alloc_clock_stop();
     sd_inside_stop();
     tracking_pid = 0;
     if (pid != (int32_t)getpid()) {
@@ -137,9 +180,9 @@ static PyObject *track_enter(PyObject *self, PyObject *unused)
     int rc = 0;
 
     (void)unused;
-    if (is_recorded())
+    if (is_recorded(self))
         return NULL;
-    if (read_plan(self, &plan) && !is_recorded()) {
+    if (read_plan(self, &plan) && !is_recorded(self)) {
         rc = begin(&plan);
         has_file = tracking_pid != 0;
         if (rc < 0) {
