@@ -148,14 +148,15 @@ static int add_total(struct sd_alloc_rows *rows, const struct sd_profile *p,
 {
     const struct sd_alloc_total *t = &p->allocs.items[i];
     enum sd_alloc_value v = value_of(r->which);
-    uint32_t frame = sd_alloc_frame(p, t->stack, is_mine), row;
+    bool is_ours = is_startup(rows, t->stack);
+    uint32_t frame = is_ours ? NONE : sd_alloc_frame(p, t->stack, is_mine), row;
     uint32_t import = import_of(rows, r, t->stack);
     struct sd_alloc_row *to;
     int rc;
 
     if (t->values[v] == 0 && t->values[v + 1] == 0 && r->which != SD_WHICH_GROWING)
         return 0;
-    if (is_startup(rows, t->stack))
+    if (is_ours && !is_mine)
         return 0;
     rc = find_row(rows, key_of(p, r->by, t, frame, import), &row);
     if (rc < 0)
@@ -217,8 +218,8 @@ int sd_alloc_rows_make(struct sd_alloc_rows *rows, const struct sd_profile *p,
     int rc = 0;
 
     sd_assert(rows->n == 0);
-    if (flags & SD_ROWS_IMPORTS && !is_mine)
-        rc = sd_import_rows_make(p, true, &rows->imports);
+    if (flags) /* Sonde's own start is no program's */
+        rc = sd_import_rows_make(p, !is_mine, &rows->imports);
     for (size_t i = 0; i < p->allocs.n && rc == 0; i++)
         if (is_wanted(&p->allocs, &p->allocs.items[i], r))
             rc = add_total(rows, p, r, i, is_mine);

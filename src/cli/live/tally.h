@@ -26,7 +26,7 @@ struct sd_tally_row {
     uint64_t n_own, n_total; /* looks since the last turn */
     /* As of the last turn: */
     double own_percent, total_percent; /* of the time between it and the one before */
-    uint64_t own_ns, total_ns;         /* since the beginning */
+    uint64_t own_ns, total_ns;         /* since the beginning; of memory: bytes */
     uint64_t stamp;                    /* the last stack that was counted here */
     uint8_t part; /* enum sd_import_part: what the function is to an import */
 };
@@ -45,7 +45,7 @@ struct sd_tally_thread {
     uint32_t inside; /* function it was in then: index of a row, or UINT32_MAX */
     uint64_t n_looks, n_active, n_gil, cpu_ns; /* since the last turn */
     double active_percent, gil_percent, cpu_percent;
-    uint64_t active_ns; /* since the beginning */
+    uint64_t active_ns; /* since the beginning; of memory: bytes */
 };
 
 struct sd_tally_codes { /* rows of the code objects of one process */
@@ -63,6 +63,7 @@ enum sd_tally_wants { SD_TALLY_ACTIVE, SD_TALLY_ALL, SD_TALLY_GIL };
 
 struct sd_tally { /* all zero but `wants` is a fresh one */
     enum sd_tally_wants wants;
+    bool is_of_memory;  /* of a capture: bytes stand where nanoseconds do */
     bool folds_imports; /* one function stands for all that an import does */
     struct sd_arena arena;
     struct sd_intern keys; /* of functions: its ids are row numbers */

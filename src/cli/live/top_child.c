@@ -63,22 +63,56 @@ int sd_top_child_start(struct sd_top_child *c, const struct sd_program *target,
     return sd_fail_errno(err, "cannot start %s", target->path);
 }
 
-static bool has_ended(pid_t pid, uint64_t within_ns)
+/* In the new process: signals are as they were, output is not the terminal's. */
+static void become_quiet(const struct sd_top_child *c)
+{
+    int none = c->output >= 0 ? open("/dev/null", O_RDONLY) : -1;
+
+    if (none >= 0) {
+        dup2(none, STDIN_FILENO);
+        close(none);
+    }
+    if (c->output >= 0) {
+        dup2(c->output, STDOUT_FILENO);
+        dup2(c->output, STDERR_FILENO);
+    } else {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    }
+}
+
+int sd_top_child_fork(struct sd_top_child *c, bool has_screen)
+{
+    *c = (struct sd_top_child){ .output = has_screen ? open_output() : -1 };
+    c->pid = fork();
+    if (c->pid == 0) {
+        become_quiet(c);
+        return 1;
+    }
+    if (c->pid > 0)
+        return 0;
+    c->pid = 0;
+    sd_top_child_end(c);
+    return sd_fail_errno(errno, "cannot start a process");
+}
+
+static bool has_ended(struct sd_top_child *c, uint64_t within_ns)
 {
     const struct timespec nap = { 0, NAP_NS };
     uint64_t until = sd_clock_ns() + within_ns;
+    pid_t got;
 
-    while (waitpid(pid, NULL, WNOHANG) == 0) {
+    while ((got = waitpid(c->pid, &c->status, WNOHANG)) == 0) {
         if (sd_clock_ns() > until)
             return false;
         nanosleep(&nap, NULL);
     }
+    c->has_status = got == c->pid;
     return true;
 }
 
 void sd_top_child_reap(struct sd_top_child *c)
 {
-    if (c && c->pid && has_ended(c->pid, 0))
+    if (c && c->pid && has_ended(c, 0))
         c->pid = 0;
 }
 
@@ -100,14 +134,16 @@ static void show_output(int fd)
 
 void sd_top_child_end(struct sd_top_child *c)
 {
-    if (c->pid && !has_ended(c->pid, 0)) {
+    if (c->pid && !has_ended(c, 0)) {
         kill(c->pid, SIGTERM);
-        if (!has_ended(c->pid, ENDS_WITHIN_NS))
+        if (!has_ended(c, ENDS_WITHIN_NS))
             sd_say("the program goes on as process %d", (int)c->pid);
     }
     if (c->output >= 0) {
         show_output(c->output);
         close(c->output);
     }
-    *c = (struct sd_top_child){ .output = -1 };
+    *c = (struct sd_top_child){ .output = -1,
+                                .status = c->status,
+                                .has_status = c->has_status };
 }

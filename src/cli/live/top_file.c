@@ -10,11 +10,19 @@
 #include "cli/read/command_captures.h"
 #include "cli/say.h"
 
-static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
+/* Of time samples, of memory allocations. */
+static const struct sd_stack_totals *totals_of(const struct sd_top *t,
+                                               const struct sd_profile *p)
 {
-    uint32_t at = sd_profile_sample_metric(p, metric);
+    return &p->evidence[t->view.is_of_memory ? SD_ALLOCATIONS : SD_SAMPLES].stacks;
+}
 
-    return at == UINT32_MAX ? 0 : p->evidence[SD_SAMPLES].stacks.values[at][i];
+static int64_t amount(const struct sd_profile *p, const struct sd_stack_totals *totals,
+                      const char *metric, size_t i)
+{
+    uint32_t at = sd_totals_metric(p, totals, metric);
+
+    return at == UINT32_MAX ? 0 : totals->values[at][i];
 }
 
 static void add_time(struct sd_tally_rows *rows, uint32_t at, uint64_t stamp,
@@ -55,6 +63,16 @@ static size_t add_import(struct sd_tally *t, const struct sd_profile *p,
     return n;
 }
 
+/* Memory that no function of Python allocated. */
+static void add_nobody(struct sd_tally *t, uint64_t bytes)
+{
+    static const char name[] = "[no Python frame]";
+
+    if (t->is_of_memory && bytes > 0)
+        add_time(&t->functions, sd_tally_function(t, name, name, "", 0), t->stamp, true,
+                 bytes);
+}
+
 static void add_stack(struct sd_tally *t, const struct sd_profile *p,
                       const struct sd_import_rows *imports, sd_stack_id stack,
                       uint64_t ns)
@@ -62,10 +80,13 @@ static void add_stack(struct sd_tally *t, const struct sd_profile *p,
     bool is_own = true;
     size_t n_folded;
 
-    if (stack.at == UINT32_MAX ||
-        (imports->is_startup && imports->is_startup[stack.at]))
-        return;
     t->stamp++;
+    if (stack.at == UINT32_MAX) {
+        add_nobody(t, ns);
+        return;
+    }
+    if (imports->is_startup && imports->is_startup[stack.at])
+        return;
     n_folded = add_import(t, p, imports, stack.at, ns);
     for (; stack.at != UINT32_MAX; stack = p->stacks[stack.at].parent) {
         const struct sd_stack *s = &p->stacks[stack.at];
@@ -120,14 +141,28 @@ static bool is_wanted(enum sd_tally_wants wants, uint32_t flags)
     return wants == SD_TALLY_ALL || !(flags & SD_SAMPLE_IDLE);
 }
 
+static void add_memory(struct sd_top *top, const struct sd_profile *p,
+                       const struct sd_import_rows *imports, size_t i)
+{
+    const struct sd_stack_totals *totals = totals_of(top, p);
+    uint64_t bytes = (uint64_t)amount(p, totals, "leaked_bytes", i);
+    struct sd_tally *t = &top->shown.of_file;
+    struct sd_tally_thread *x = thread_of(t, p, totals->items[i].track);
+
+    if (x)
+        x->active_ns += bytes;
+    add_stack(t, p, imports, totals->items[i].stack, bytes);
+}
+
 static void add_total(struct sd_top *top, const struct sd_profile *p,
                       const struct sd_import_rows *imports, size_t i)
 {
     struct sd_tally *t = &top->shown.of_file;
-    const struct sd_sample_total *s = &p->evidence[SD_SAMPLES].stacks.items[i];
+    const struct sd_stack_totals *totals = totals_of(top, p);
+    const struct sd_sample_total *s = &totals->items[i];
     struct sd_tally_thread *x = thread_of(t, p, s->track);
-    uint64_t ns = (uint64_t)amount(p, "wall", i);
-    uint64_t n = (uint64_t)amount(p, "samples", i);
+    uint64_t ns = (uint64_t)amount(p, totals, "wall", i);
+    uint64_t n = (uint64_t)amount(p, totals, "samples", i);
 
     top->shown.counts.samples += n;
     top->shown.counts.partial += s->flags & SD_SAMPLE_PARTIAL ? n : 0;
@@ -135,7 +170,7 @@ static void add_total(struct sd_top *top, const struct sd_profile *p,
     if (x) {
         x->active_ns += s->flags & SD_SAMPLE_IDLE ? 0 : ns;
         x->n_gil += s->flags & SD_SAMPLE_GIL ? ns : 0; /* here in nanoseconds */
-        x->cpu_ns += (uint64_t)amount(p, "cpu", i);
+        x->cpu_ns += (uint64_t)amount(p, totals, "cpu", i);
     }
     if (is_wanted(top->wants, s->flags))
         add_stack(t, p, imports, s->stack, ns);
@@ -146,10 +181,10 @@ static double percent(uint64_t ns, uint64_t of)
     return of ? 100.0 * (double)ns / (double)of : 0;
 }
 
-static void make_shares(struct sd_tally *t)
+/* Of the time, or of the live bytes. */
+static void make_shares(struct sd_tally *t, uint64_t ns)
 {
     struct sd_tally_rows *rows[] = { &t->functions, &t->lines };
-    uint64_t ns = t->elapsed_ns;
 
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < rows[k]->n; i++) {
@@ -179,6 +214,18 @@ static size_t count_processes(const struct sd_profile *p)
     return n;
 }
 
+static int check_has_some(const struct sd_top *t, const struct sd_profile *p)
+{
+    if (t->view.is_of_memory && !p->allocs.is_recorded)
+        return sd_fail(SD_EABSENT,
+                       "%s holds no allocations; record them with: sonde alloc",
+                       t->file);
+    if (t->view.is_of_memory || sd_profile_has(p, SD_SAMPLES))
+        return 0;
+    return sd_fail(SD_EABSENT, "%s holds no samples%s", t->file,
+                   p->allocs.is_recorded ? "; --alloc shows its allocations" : "");
+}
+
 int sd_top_take_file(struct sd_top *t)
 {
     struct sd_top_state *s = &t->shown;
@@ -197,12 +244,15 @@ int sd_top_take_file(struct sd_top *t)
     if (!s->is_file) /* it is read again and again */
         sd_remark_losses(&sd_said_remarks, t->file, p, SD_LOSSES_ALL);
     sd_tally_release(&s->of_file);
+    s->of_file.is_of_memory = t->view.is_of_memory;
     s->counts = (struct sd_sample_counts){ 0 };
-    for (size_t i = 0; i < p->evidence[SD_SAMPLES].stacks.n; i++)
-        add_total(t, p, &imports, i);
+    sd_alloc_summarize(p, &s->memory);
+    for (size_t i = 0; i < totals_of(t, p)->n; i++)
+        (t->view.is_of_memory ? add_memory : add_total)(t, p, &imports, i);
     sd_import_rows_release(&imports);
     s->of_file.elapsed_ns = p->end_ns;
-    make_shares(&s->of_file);
+    make_shares(&s->of_file,
+                t->view.is_of_memory ? (uint64_t)s->memory.leaked_bytes : p->end_ns);
     if (sd_account_of(p, &account)) {
         s->counts.missed = account.missed;
         s->counts.lost = account.lost;
@@ -216,8 +266,8 @@ int sd_top_take_file(struct sd_top *t)
         strncat(s->python, version, sizeof s->python - 1);
     s->version = s->python;
     s->title = t->file;
-    if (!sd_profile_has(p, SD_SAMPLES) && s->has_ended)
-        rc = sd_fail(SD_EABSENT, "%s holds no samples", t->file);
+    if (s->has_ended)
+        rc = check_has_some(t, p);
     sd_profile_free(p);
     return rc;
 }

@@ -78,6 +78,15 @@ static void put_table(struct sd_out *out, const struct sd_top *t)
 
 /* --- JSON */
 
+static void put_amounts(struct sd_json *j, const struct sd_tally_row *r,
+                        bool is_of_memory)
+{
+    sd_json_key_real(j, "own_percent", r->own_percent);
+    sd_json_key_real(j, "total_percent", r->total_percent);
+    sd_json_key_uint(j, is_of_memory ? "own_bytes" : "own_ns", r->own_ns);
+    sd_json_key_uint(j, is_of_memory ? "total_bytes" : "total_ns", r->total_ns);
+}
+
 static void put_rows(struct sd_json *j, const struct sd_top *t)
 {
     sd_json_key_array(j, t->view.is_by_line ? "lines" : "functions");
@@ -89,10 +98,7 @@ static void put_rows(struct sd_json *j, const struct sd_top *t)
         sd_json_key_string(j, "qualname", r->qualname);
         sd_json_key_string(j, "file", r->file);
         sd_json_key_uint(j, "line", r->line > 0 ? (uint64_t)r->line : 0);
-        sd_json_key_real(j, "own_percent", r->own_percent);
-        sd_json_key_real(j, "total_percent", r->total_percent);
-        sd_json_key_uint(j, "own_ns", r->own_ns);
-        sd_json_key_uint(j, "total_ns", r->total_ns);
+        put_amounts(j, r, t->view.is_of_memory);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -122,6 +128,52 @@ static void put_threads(struct sd_json *j, const struct sd_top_state *s)
     sd_json_end(j);
 }
 
+static void put_known(struct sd_json *j, const char *key, int64_t value, bool is_known)
+{
+    sd_json_key(j, key);
+    if (is_known)
+        sd_json_int(j, value);
+    else
+        sd_json_null(j);
+}
+
+static void put_memory(struct sd_json *j, const struct sd_top_state *s)
+{
+    const struct sd_alloc_summary *m = &s->memory;
+
+    put_known(j, "live_bytes", m->leaked_bytes, true);
+    put_known(j, "live_blocks", m->leaked_allocations, true);
+    put_known(j, "peak_bytes", m->peak_bytes, true);
+    put_known(j, "allocations", m->allocations, true);
+    put_known(j, "peak_rss_bytes", m->peak_rss_bytes, m->has_rss);
+    put_known(j, "untracked_bytes", m->untracked_bytes, m->has_untracked);
+    sd_json_key_array(j, "threads");
+    for (size_t i = 0; i < s->n_threads; i++) {
+        sd_json_object(j);
+        sd_json_key_uint(j, "pid", (uint64_t)s->threads[i].pid);
+        sd_json_key_uint(j, "tid", (uint64_t)s->threads[i].tid);
+        sd_json_key_string(j, "name", s->threads[i].name);
+        sd_json_key_uint(j, "live_bytes", s->threads[i].active_ns);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_samples(struct sd_json *j, const struct sd_top_state *s)
+{
+    sd_json_key_uint(j, "rate", s->rate);
+    sd_json_key_uint(j, "rounds", s->counts.rounds);
+    sd_json_key_uint(j, "samples", s->counts.samples);
+    sd_json_key_uint(j, "missed", s->counts.missed);
+    sd_json_key_uint(j, "lost", s->counts.lost);
+    sd_json_key_uint(j, "partial", s->counts.partial);
+    sd_json_key_uint(j, "idle", s->counts.idle);
+    sd_json_key_real(j, "gil_percent", s->gil_percent);
+    sd_json_key_real(j, "active_percent", s->active_percent);
+    sd_json_key_bool(j, "stopped", sd_top_is_stopped(s));
+    put_threads(j, s);
+}
+
 static void put_json(struct sd_out *out, const struct sd_top *t)
 {
     const struct sd_top_state *s = &t->shown;
@@ -132,20 +184,13 @@ static void put_json(struct sd_out *out, const struct sd_top *t)
     sd_json_key_string(&j, "target", s->title);
     sd_json_key_string(&j, "python", s->version && *s->version ? s->version : NULL);
     sd_json_key_uint(&j, "elapsed_ns", s->elapsed_ns);
-    sd_json_key_uint(&j, "rate", s->rate);
-    sd_json_key_uint(&j, "rounds", s->counts.rounds);
-    sd_json_key_uint(&j, "samples", s->counts.samples);
-    sd_json_key_uint(&j, "missed", s->counts.missed);
-    sd_json_key_uint(&j, "lost", s->counts.lost);
-    sd_json_key_uint(&j, "partial", s->counts.partial);
-    sd_json_key_uint(&j, "idle", s->counts.idle);
-    sd_json_key_real(&j, "gil_percent", s->gil_percent);
-    sd_json_key_real(&j, "active_percent", s->active_percent);
     sd_json_key_uint(&j, "processes", s->n_processes);
     sd_json_key_bool(&j, "ended", s->has_ended);
-    sd_json_key_bool(&j, "stopped", sd_top_is_stopped(s));
+    if (t->view.is_of_memory)
+        put_memory(&j, s);
+    else
+        put_samples(&j, s);
     put_rows(&j, t);
-    put_threads(&j, s);
     sd_json_end(&j);
     sd_out_text(out, "\n");
 }
@@ -173,12 +218,12 @@ static int put_once(struct sd_top *t, bool is_json)
     return rc;
 }
 
-static bool rounds_ended(struct sd_top *t)
+static bool has_ended(struct sd_top *t)
 {
     bool has_ended;
 
     if (!t->rounds)
-        return false;
+        return t->child && !t->child->pid;
     pthread_mutex_lock(&t->rounds->lock);
     has_ended = t->rounds->has_ended;
     pthread_mutex_unlock(&t->rounds->lock);
@@ -190,7 +235,7 @@ static void wait_for_refresh(struct sd_top *t, uint64_t due_ns)
 {
     const uint64_t step = 50000000;
 
-    while (!rounds_ended(t) && sd_clock_ns() < due_ns) {
+    while (!has_ended(t) && sd_clock_ns() < due_ns) {
         uint64_t next = sd_clock_ns() + step;
 
         if (sd_top_wait(t, next < due_ns ? next : due_ns))
@@ -207,13 +252,13 @@ int sd_top_plain(struct sd_top *t, bool is_json)
         due += t->delay_ns;
         if (t->until_ns && due > t->until_ns)
             due = t->until_ns;
-        if (t->rounds) /* of a capture there is something to show at once */
+        if (t->rounds || t->child) /* of a capture there is something at once */
             wait_for_refresh(t, due);
         rc = put_once(t, is_json);
         if (rc < 0 || t->shown.has_ended ||
             (t->until_ns && sd_clock_ns() >= t->until_ns))
             break;
-        if (!t->rounds)
+        if (!t->rounds && !t->child)
             wait_for_refresh(t, due);
     }
     return t->ended_by == SIGPIPE ? 0 : rc;

@@ -89,18 +89,15 @@ static void put_at(int y, struct sd_buf *line, attr_t how)
 /* The heading in reverse, over the whole width, with the sort column underlined. */
 static void put_heading(struct screen *s, int y, struct sd_buf *line)
 {
-    static const struct {
-        int from, n;
-    } columns[] = { { 0, 7 }, { 8, 7 }, { 16, 9 }, { 26, 9 } };
-    const int which = (int)s->top->view.sort;
+    int from, n;
 
+    sd_top_column(&s->top->view, &from, &n);
     sd_top_put_heading(line, &s->top->view, (size_t)COLS);
     while (line->n < (size_t)COLS)
         sd_buf_u8(line, ' ');
     put_at(y, line, A_REVERSE);
-    if (columns[which].from + columns[which].n < COLS)
-        mvchgat(y, columns[which].from, columns[which].n,
-                A_REVERSE | A_UNDERLINE | A_BOLD, 0, NULL);
+    if (from + n < COLS)
+        mvchgat(y, from, n, A_REVERSE | A_UNDERLINE | A_BOLD, 0, NULL);
 }
 
 static const char *const help[] = {

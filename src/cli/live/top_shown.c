@@ -254,11 +254,12 @@ bool sd_top_is_stopped(const struct sd_top_state *s)
 static void put_title(struct sd_buf *to, const struct sd_top_state *s)
 {
     sd_buf_printf(to, "%s '%s'",
-                  s->is_file             ? "Samples of"
-                  : s->has_ended         ? "Ended:"
-                  : s->is_paused         ? "Paused:"
-                  : sd_top_is_stopped(s) ? "Collecting samples from a stopped program:"
-                                         : "Collecting samples from",
+                  s->of_file.is_of_memory ? "Memory of"
+                  : s->is_file            ? "Samples of"
+                  : s->has_ended          ? "Ended:"
+                  : s->is_paused          ? "Paused:"
+                  : sd_top_is_stopped(s)  ? "Collecting samples from a stopped program:"
+                                          : "Collecting samples from",
                   s->title ? s->title : "");
     if (s->version && *s->version)
         sd_buf_printf(to, " (python v%s)", s->version);
@@ -278,6 +279,29 @@ static void put_counts(struct sd_buf *to, const struct sd_top_state *s)
         sd_buf_printf(to, ", %llu Hz", (unsigned long long)s->rate);
 }
 
+static void put_memory(struct sd_buf *to, const struct sd_top_state *s)
+{
+    char text[SD_TEXT_MAX];
+
+    sd_buf_printf(to, "Live %s in ", sd_text_bytes(text, s->memory.leaked_bytes));
+    sd_buf_printf(to, "%s blocks", sd_text_count(text, s->memory.leaked_allocations));
+    sd_buf_printf(to, ", peak %s", sd_text_bytes(text, s->memory.peak_bytes));
+    sd_buf_printf(to, ", %s allocations", sd_text_count(text, s->memory.allocations));
+    sd_buf_printf(to, ", %.1f s", (double)s->elapsed_ns / 1e9);
+}
+
+static void put_untracked(struct sd_buf *to, const struct sd_top_state *s)
+{
+    char text[SD_TEXT_MAX];
+    int64_t bytes = s->memory.untracked_bytes;
+
+    if (!s->memory.has_untracked)
+        return;
+    sd_buf_printf(to, "RSS at most %s, ",
+                  sd_text_bytes(text, s->memory.peak_rss_bytes));
+    sd_buf_printf(to, "untracked %s, ", sd_text_bytes(text, bytes > 0 ? bytes : 0));
+}
+
 static size_t n_living(const struct sd_top_state *s)
 {
     size_t n = 0;
@@ -290,8 +314,12 @@ static size_t n_living(const struct sd_top_state *s)
 static void put_shares(struct sd_buf *to, const struct sd_top_state *s,
                        const struct sd_top_view *view)
 {
-    sd_buf_printf(to, "GIL: %.2f%%, Active: %.2f%%, Threads: %zu, Processes: %zu",
-                  s->gil_percent, s->active_percent, n_living(s), s->n_processes);
+    if (view->is_of_memory)
+        put_untracked(to, s);
+    else
+        sd_buf_printf(to, "GIL: %.2f%%, Active: %.2f%%, ", s->gil_percent,
+                      s->active_percent);
+    sd_buf_printf(to, "Threads: %zu, Processes: %zu", n_living(s), s->n_processes);
     if (*view->filter)
         sd_buf_printf(to, ", Search: %s", view->filter);
 }
@@ -303,6 +331,8 @@ void sd_top_put_head(struct sd_buf *to, const struct sd_top_state *s,
 
     if (line == 0)
         put_title(&text, s);
+    else if (line == 1 && view->is_of_memory)
+        put_memory(&text, s);
     else if (line == 1)
         put_counts(&text, s);
     else
@@ -313,11 +343,52 @@ void sd_top_put_head(struct sd_buf *to, const struct sd_top_state *s,
 
 void sd_top_put_heading(struct sd_buf *to, const struct sd_top_view *view, size_t width)
 {
-    put_fitting(to,
-                view->has_threads
-                    ? "%Active    %GIL    %CPU ActiveTime  Thread (in function)"
-                    : "   %Own  %Total   OwnTime TotalTime  Function (filename)",
-                width);
+    static const char *const headings[2][2] = {
+        { "   %Own  %Total   OwnTime TotalTime  Function (filename)",
+          "%Active    %GIL    %CPU ActiveTime  Thread (in function)" },
+        { "   %Own  %Total    OwnLive  TotalLive  Function (filename)",
+          "  %Live       Live  Thread" },
+    };
+
+    put_fitting(to, headings[view->is_of_memory][view->has_threads], width);
+}
+
+void sd_top_column(const struct sd_top_view *view, int *from, int *width)
+{
+    static const int columns[2][SD_TOP_SORTS][2] = {
+        { { 0, 7 }, { 8, 7 }, { 16, 9 }, { 26, 9 } },
+        { { 0, 7 }, { 8, 7 }, { 16, 10 }, { 27, 10 } },
+    };
+
+    *from = columns[view->is_of_memory][view->sort][0];
+    *width = columns[view->is_of_memory][view->sort][1];
+}
+
+static void put_thread_memory(struct sd_buf *to, const struct sd_tally_thread *x,
+                              size_t width)
+{
+    char bytes[SD_TEXT_MAX];
+    struct sd_buf text = { 0 };
+
+    sd_buf_printf(to, "%6.2f%% %10s  ", x->active_percent,
+                  sd_text_bytes(bytes, (int64_t)x->active_ns));
+    sd_buf_printf(&text, "%d \"%s\"", (int)x->tid, x->name);
+    put_fitting(to, text.bad ? "" : sd_buf_string(&text), width);
+    sd_buf_release(&text);
+}
+
+static void put_amounts(struct sd_buf *to, const struct sd_tally_row *r,
+                        bool is_of_memory)
+{
+    char own[SD_TEXT_MAX], total[SD_TEXT_MAX];
+
+    sd_buf_printf(to, "%6.2f%% %6.2f%% ", r->own_percent, r->total_percent);
+    if (is_of_memory)
+        sd_buf_printf(to, "%10s %10s  ", sd_text_bytes(own, (int64_t)r->own_ns),
+                      sd_text_bytes(total, (int64_t)r->total_ns));
+    else
+        sd_buf_printf(to, "%8.2fs %8.2fs  ", (double)r->own_ns / 1e9,
+                      (double)r->total_ns / 1e9);
 }
 
 static void put_thread(struct sd_buf *to, const struct sd_top_state *s,
@@ -345,13 +416,16 @@ void sd_top_put_row(struct sd_buf *to, const struct sd_top_state *s,
     const struct sd_tally_row *r;
     struct sd_buf text = { 0 };
 
+    if (view->has_threads && view->is_of_memory) {
+        put_thread_memory(to, &s->threads[s->order[i]], width);
+        return;
+    }
     if (view->has_threads) {
         put_thread(to, s, &s->threads[s->order[i]], width);
         return;
     }
     r = sd_top_row(s, view, i);
-    sd_buf_printf(to, "%6.2f%% %6.2f%% %8.2fs %8.2fs  ", r->own_percent,
-                  r->total_percent, (double)r->own_ns / 1e9, (double)r->total_ns / 1e9);
+    put_amounts(to, r, view->is_of_memory);
     sd_buf_text(&text, view->is_qualified ? r->qualname : r->name);
     if (*r->file)
         sd_buf_printf(&text, " (%s", sd_attach_file(r->file, view->has_full_files));

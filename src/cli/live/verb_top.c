@@ -34,6 +34,7 @@ enum {
     OPT_JSON,
     OPT_LIMIT,
     OPT_ALL,
+    OPT_ALLOC,
     OPT_ATTACH,
     OPT_PYTHON = OPT_ATTACH + SD_ATTACH_OPTIONS,
 };
@@ -61,6 +62,9 @@ static const struct sd_option options[] = {
                     "rows of the table without a terminal; 0: all", 0, "N" },
     [OPT_ALL] = SD_OPTION_ALL("show every row, and the functions of imports; without "
                               "it an import is one row (JSON always has everything)"),
+    [OPT_ALLOC] = { "alloc", SD_FLAG, NULL,
+                    "of a capture: the live bytes of its allocations instead of time",
+                    0, NULL },
     SD_ATTACH_OPTIONS_AT(OPT_ATTACH),
     [OPT_PYTHON] = SD_OPTION_PYTHON,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
@@ -104,6 +108,10 @@ static int check_words(const struct sd_command *c)
         return sd_fail(SD_EUSAGE,
                        "top needs one thing to watch: sonde top --pid 1234, sonde top "
                        "train.sonde, or sonde top -- python train.py");
+    if (v[OPT_ALLOC].number && !(c->n_words == 1 && sd_output_is_capture(c->words[0])))
+        return sd_fail(SD_EUSAGE,
+                       "--alloc shows a capture: sonde top train.sonde "
+                       "--alloc; to record one: sonde alloc --live train.py");
     return 0;
 }
 
@@ -142,8 +150,7 @@ static char *title_of(const struct sd_program *target)
 
 /* --- Showing */
 
-/* What ends it comes through a descriptor, so that there is one way out. */
-static int take_signals(struct sd_top *t, sigset_t *before)
+int sd_top_take_signals(struct sd_top *t, sigset_t *before)
 {
     static const int taken[] = { SIGINT,   SIGTERM, SIGHUP, SIGQUIT,
                                  SIGWINCH, SIGTSTP, SIGCHLD };
@@ -258,7 +265,8 @@ static int start(const struct sd_command *c)
         .command = c,
         .view = { .sort = SD_TOP_OWN_TIME,
                   .has_full_files = v[OPT_ATTACH + SD_ATTACH_FULL_FILENAMES].number,
-                  .is_qualified = v[OPT_ATTACH + SD_ATTACH_QUALIFIED].number },
+                  .is_qualified = v[OPT_ATTACH + SD_ATTACH_QUALIFIED].number,
+                  .is_of_memory = v[OPT_ALLOC].number != 0 },
         .delay_ns = v[OPT_DELAY].number,
         .folds_imports = !v[OPT_ALL].number && !v[OPT_JSON].number && !c->is_pyspy,
         .limit = v[OPT_ALL].number && !v[OPT_LIMIT].is_given ? 0 : v[OPT_LIMIT].number
@@ -269,7 +277,7 @@ static int start(const struct sd_command *c)
     if (rc < 0)
         return sd_say_failure(rc);
     t.wants = a.wants;
-    rc = take_signals(&t, &before);
+    rc = sd_top_take_signals(&t, &before);
     if (rc < 0)
         return sd_say_failure(rc);
     if (a.pid)
@@ -334,6 +342,7 @@ const struct sd_verb sd_verb_top = {
     .examples = "sonde top --pid 1234\n"
                 "sonde top -- python train.py --epochs 2\n"
                 "sonde top train.sonde    # a capture, also while it is recorded\n"
+                "sonde top train.sonde --alloc    # its live memory\n"
                 "sonde top --pid 1234 --json --delay 5s | jq '.functions[0].name'\n",
     .options = options,
     .takes_command = true,

@@ -6,10 +6,12 @@
  * What is shown is a copy (struct sd_top_state), taken when a refresh is due, of a
  * program that is being sampled or of a capture.  Three ways of showing it know nothing
  * of where it comes from: the screen, the plain table, JSON. */
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/alloc/alloc_words.h"
 #include "base/out.h"
 #include "cli/live/rounds.h"
 #include "cli/live/tally.h"
@@ -29,6 +31,7 @@ enum { SD_TOP_FILTER = 128 };
 struct sd_top_view { /* what the person in front of it has chosen */
     enum sd_top_sort sort;
     bool is_by_line, has_threads, has_full_files, is_qualified;
+    bool is_of_memory;          /* live bytes of allocations in the place of time */
     char filter[SD_TOP_FILTER]; /* rows must contain it; "" all */
 };
 
@@ -44,6 +47,7 @@ struct sd_top_state {    /* all zero is a fresh one; texts are borrowed */
     uint64_t elapsed_ns, rate;
     bool has_ended, is_paused, is_file;
     char python[SD_ROUNDS_VERSION];
+    struct sd_alloc_summary memory; /* of memory */
     struct sd_tally of_file; /* owned; of a capture: what the texts are borrowed from */
     uint32_t *order;         /* owned; rows (or threads) that are shown, in order */
     size_t n_order, cap_order;
@@ -80,6 +84,9 @@ const struct sd_tally_row *sd_top_row(const struct sd_top_state *s,
 /* Is the program that is watched stopped (job control, a debugger)? */
 bool sd_top_is_stopped(const struct sd_top_state *s);
 
+/* Where a column by which is sorted stands in a line: where it begins, and its
+ * width. */
+void sd_top_column(const struct sd_top_view *view, int *from, int *width);
 /* Lines of text; each is added to a cleared buffer, for at most `width` columns (0: no
  * limit). */
 enum { SD_TOP_HEAD = 3 }; /* lines above the heading */
@@ -96,6 +103,8 @@ int sd_top_plain(struct sd_top *t, bool is_json);
 /* SD_ELACKS, with a sentence, when this terminal cannot show it. */
 int sd_top_screen(struct sd_top *t);
 
+/* From now on what ends it comes through a descriptor, so that there is one way out. */
+int sd_top_take_signals(struct sd_top *t, sigset_t *before);
 /* Waits for a signal that ends it, until the time (CLOCK_MONOTONIC).  True: it is over,
  * ended_by says why. */
 bool sd_top_wait(struct sd_top *t, uint64_t until_ns);

@@ -8,13 +8,18 @@
 #include "analyse/alloc/alloc_words.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/live/top_follow.h"
+#include "cli/read/command_captures.h"
+#include "cli/record/output_names.h"
+#include "cli/record/program.h"
 #include "cli/record/verb_run.h"
 #include "cli/say.h"
+#include "outputs/outputs.h"
 #include "outputs/tables.h"
 
 extern const struct sd_collector_about sd_about_alloc;
 
-enum { OPT_ROWS = SD_RUN_OPTIONS };
+enum { OPT_ROWS = SD_RUN_OPTIONS, OPT_LIVE, OPT_DELAY };
 static const struct sd_option options[] = {
     [SD_RUN_WITH] =
         SD_OPTION_WITH("besides this one and the sections the program itself "
@@ -32,6 +37,12 @@ static const struct sd_option options[] = {
     [SD_RUN_SHARE] = SD_OPTION_SHARE,
     [OPT_ROWS] = { "rows", SD_TEXT, "20",
                    "print at most N rows, or this fraction of them (0.1)", 'n', "N" },
+    [OPT_LIVE] = { "live", SD_FLAG, NULL,
+                   "show live bytes by function while the program runs, as `sonde top` "
+                   "shows time",
+                   0, NULL },
+    [OPT_DELAY] = { "delay", SD_DURATION, "1s",
+                    "with --live: time between two refreshes", 0, "TIME" },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -51,9 +62,21 @@ static struct sd_view_request request_of(const struct sd_command *c)
 
 static int check(const struct sd_command *c)
 {
+    const struct sd_option_value *v = c->values;
     struct sd_view_request r = { 0 };
+    int rc = sd_tables_read_rows(v[OPT_ROWS].text, &r);
 
-    return sd_tables_read_rows(c->values[OPT_ROWS].text, &r);
+    if (rc == 0 && v[OPT_DELAY].is_given && !v[OPT_LIVE].number)
+        rc = sd_fail(SD_EUSAGE, "--delay needs --live");
+    if (rc == 0 && v[OPT_LIVE].number && !v[OPT_DELAY].number)
+        rc = sd_fail(SD_EUSAGE,
+                     "--delay must be longer than 0; for example: --delay 1s");
+    if (rc == 0 && v[OPT_LIVE].number && v[SD_RUN_OUTPUT].text &&
+        !sd_output_is_capture(v[SD_RUN_OUTPUT].text))
+        rc = sd_fail(SD_EUSAGE,
+                     "--live follows a capture: use -o NAME.sonde, and `sonde "
+                     "convert` or `sonde report` for the rest");
+    return rc;
 }
 
 static bool makes_nothing(const struct sd_command *c, const char *to)
@@ -105,13 +128,98 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
+/* --- Live */
+
+static int put_nothing(const struct sd_command *c, const struct sd_profile *p,
+                       const char *capture)
+{
+    (void)c;
+    (void)p;
+    (void)capture;
+    return 0;
+}
+
+/* In a process of its own, under the name that the other one follows. */
+static int record(const struct sd_command *c, const char *capture)
+{
+    static const struct sd_pass_manner manner = { .makes = makes_nothing,
+                                                  .put_report = put_nothing };
+    struct sd_option_value values[OPT_DELAY + 1];
+    struct sd_command named = *c;
+
+    memcpy(values, c->values, sizeof values);
+    values[SD_RUN_OUTPUT].text = capture;
+    values[SD_RUN_OUTPUT].is_given = true;
+    named.values = values;
+    return sd_run(&named, &manner);
+}
+
+static int name_capture(const struct sd_command *c, struct sd_arena *a,
+                        struct sd_naming *naming)
+{
+    const struct sd_option_value *v = c->values;
+    struct sd_program target;
+    int rc = check(c);
+
+    if (rc == 0 && c->n_words == 0)
+        rc = sd_fail(SD_EUSAGE,
+                     "no program to run; for example: sonde alloc --live train.py");
+    if (rc == 0)
+        rc = sd_program_read(a, c->n_words, c->words, v[SD_RUN_PYTHON].text, &target);
+    return rc < 0
+               ? rc
+               : sd_naming_choose(
+                     a, v[SD_RUN_OUTPUT].text, target.name,
+                     v[SD_RUN_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW, naming);
+}
+
+static int report_back(const struct sd_command *c, const char *capture)
+{
+    struct sd_profile *p = NULL;
+    int rc = sd_load_back(c, capture, &p);
+
+    if (rc < 0)
+        sd_say("the capture cannot be read back: %s", sd_fail_text());
+    else
+        rc = put_report(c, p, capture);
+    sd_profile_free(p);
+    return rc;
+}
+
+static int run_live(const struct sd_command *c)
+{
+    struct sd_arena arena = { 0 };
+    struct sd_naming naming = { 0 };
+    bool is_recorded = false;
+    int status, rc = name_capture(c, &arena, &naming);
+
+    if (rc == 0) {
+        const struct sd_top_following f = {
+            .command = c,
+            .capture = naming.capture,
+            .record = record,
+            .delay_ns = c->values[OPT_DELAY].number,
+            .limit = c->values[OPT_ROWS].is_given ? request_of(c).limit : 20,
+            .has_all = c->values[SD_RUN_ALL].number != 0,
+        };
+
+        status = sd_top_follow(&f, &is_recorded);
+        if (is_recorded)
+            report_back(c, naming.capture);
+    } else {
+        status = sd_say_failure(rc);
+    }
+    sd_arena_release(&arena);
+    return status;
+}
+
 static int run(const struct sd_command *c)
 {
     static const struct sd_pass_manner manner = { .check = check,
                                                   .makes = makes_nothing,
                                                   .put_report = put_report };
 
-    return sd_run(c, &manner);
+    return c->values[OPT_LIVE].number ? run_live(c) : sd_run(c, &manner);
 }
 
 static const struct sd_refusal refusals[] = {
@@ -143,6 +251,7 @@ const struct sd_verb sd_verb_alloc = {
         "sonde alloc --layer malloc train.py    # C's allocators alone: faster\n"
         "sonde alloc --mode sample train.py    # a sample, nearly for free\n"
         "sonde alloc -o memory.svg train.py    # the peak as a flame graph\n"
+        "sonde alloc --live server.py    # what is live, while it runs\n"
         "sonde report train.sonde --alloc --leaks    # what is never freed\n",
     .options = options,
     .refusals = refusals,
