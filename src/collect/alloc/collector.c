@@ -98,12 +98,12 @@ static int start(const struct sd_option_value *v)
 {
     int rc = sd_about_alloc.check(v);
 
+    if (rc >= 0 && !recording.watches_end)
+        watch_end(); /* first: what it allocates is not the program's */
     if (rc >= 0)
         rc = begin(v);
     if (rc < 0)
         return rc;
-    if (!recording.watches_end)
-        watch_end();
     sd_source_name_begins();
     if (recording.is_linked)
         sd_session_lend_ticks(sd_alloc_link.recorder->tick);
