@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     sd_mprof_init(&m);
     if (sd_mprof_read(data, size, &m) == 0) {
-        if (m.n_readings + m.n_calls > size / 8)
+        if (m.n_readings + m.n_calls > size / 8 + 1)
             abort();
         for (size_t i = 0; i < m.n_calls; i++)
             if (m.calls[i].n_name == 0 || m.calls[i].to_ns < m.calls[i].from_ns)
