@@ -112,7 +112,10 @@ const struct sd_collector_about sd_about_alloc = {
     .replaces = "memray, tracemalloc",
     .summary = "records every allocation and free with its stack, in all threads, of "
                "Python's allocators and of C's",
-    .cost = "not measured yet",
+    .cost =
+        "1.4 to 1.7 times the CPU time of programs that do little but allocate, and up "
+        "to 4 times 100 calls deep; 1.0 with --layer malloc, 1.1 with --mode sample.  "
+        "Reading the recording takes sonde about as long again",
     .blind_to =
         "what was allocated before the program's first line, and blocks that an object "
         "takes from a free list of the interpreter.  Allocators that are linked into a "
