@@ -23,8 +23,7 @@ static struct {
     bool is_linked;   /* the recorder is that of a preloaded library */
 } recording;
 
-/* --- The end of the program
- * ------------------------------------------------------------ */
+/* --- The end of the program ------------------------------------------------------ */
 
 /* With the interpreter's lock.  A preloaded library stops to record, too: the
  * interpreter is about to clear its modules. */
@@ -63,8 +62,7 @@ static void watch_end(void)
     PyErr_Clear();
 }
 
-/* --- Starting
- * -------------------------------------------------------------------------- */
+/* --- Starting -------------------------------------------------------------------- */
 
 static const struct sd_alloc_language python = {
     .walk = sd_alloc_walk,

@@ -20,8 +20,7 @@ static struct {
     bool is_below[N_DOMAINS]; /* another one's hooks were over ours when we stopped */
 } pymem;
 
-/* --- What every domain does
- * ----------------------------------------------------------- */
+/* --- What every domain does ------------------------------------------------------ */
 
 /* Inside of a hook blocks come and go uncounted, but while Python is asked. */
 static inline void *began_inside(void *p)
@@ -109,8 +108,7 @@ static inline void note_code(const void *p)
         sd_alloc_link.code_dies(p);
 }
 
-/* --- One set for each domain
- * ---------------------------------------------------------- */
+/* --- One set for each domain ----------------------------------------------------- */
 
 #define DOMAIN(name, i, by)                                                            \
     static void *name##_malloc(void *ctx, size_t size)                                 \

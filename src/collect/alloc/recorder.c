@@ -30,8 +30,7 @@ static struct {
     bool is_inherited; /* after a fork: the stacks are the parent's */
 } threads = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* --- Threads ------------------------------------------------------------------------
- */
+/* --- Threads --------------------------------------------------------------------- */
 
 /* What a thread has that makes or loses its own: its hooks pass everything on. */
 static struct sd_alloc_thread nobody = { .is_inside = true };
@@ -166,8 +165,7 @@ void sd_alloc_created_by(const struct sd_alloc_birth *birth)
     sd_alloc_leave(t);
 }
 
-/* --- Events
- * ---------------------------------------------------------------------------*/
+/* --- Events ---------------------------------------------------------------------- */
 
 static void ask_name(struct sd_alloc_thread *t);
 
@@ -240,8 +238,7 @@ static inline void put_ends(struct sd_alloc_thread *t, const void *p)
     finish(t, to, tag);
 }
 
-/* --- The thread's name
- * ------------------------------------------------------------------ */
+/* --- The thread's name ----------------------------------------------------------- */
 
 /* A hook may lead to another one with the same block, as of pymalloc to malloc. */
 void sd_alloc_asked_began(struct sd_alloc_thread *t, const void *p)
@@ -394,8 +391,7 @@ void sd_alloc_unmap(struct sd_alloc_thread *t, const void *p, size_t size)
         put_other(t, SD_ALLOC_UNMAP, p, &size);
 }
 
-/* --- Time
- * ---------------------------------------------------------------------------- */
+/* --- Time ------------------------------------------------------------------------ */
 
 void sd_alloc_note_time(void)
 {
@@ -410,8 +406,7 @@ void sd_alloc_note_time(void)
     sd_alloc_leave(t);
 }
 
-/* --- The collector's
- * ------------------------------------------------------------------ */
+/* --- The collector's ------------------------------------------------------------- */
 
 int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
                             unsigned layers, uint64_t sample_bytes, uint64_t max_file)

@@ -49,8 +49,7 @@ static struct {
     struct sd_alloc_code_name name; /* of the code object at hand */
 } stacks;
 
-/* --- The lock ----------------------------------------------------------------------
- */
+/* --- The lock -------------------------------------------------------------------- */
 
 /* Held for some hundred nanoseconds, rarely for a page of the table; no signal handler
  * and nothing of the program runs meanwhile. */
@@ -69,8 +68,7 @@ uint64_t sd_alloc_stacks_table(void) { return stacks.stream; }
 
 struct sd_cells *sd_alloc_stacks_cells(void) { return stacks.table; }
 
-/* --- Memory that no allocator of the program knows of ------------------------------
- */
+/* --- Memory that no allocator of the program knows of ---------------------------- */
 
 static void *map(size_t bytes)
 {
@@ -96,8 +94,7 @@ static void *grow(void *array, size_t n, size_t *cap, size_t each)
     return p;
 }
 
-/* --- The index ----------------------------------------------------------------------
- */
+/* --- The index ------------------------------------------------------------------- */
 
 static struct sd_alloc_index *new_index(uint64_t n_slots)
 {
@@ -145,8 +142,7 @@ static bool make_room(void)
     return true;
 }
 
-/* --- Names ---------------------------------------------------------------------------
- */
+/* --- Names ----------------------------------------------------------------------- */
 
 static uint32_t define_text(const char *text, size_t n)
 {
@@ -174,8 +170,7 @@ static uint32_t define_code(const void *code)
         n->file_n ? define_text(n->file, n->file_n) : 0, n->line);
 }
 
-/* --- Code objects
- * --------------------------------------------------------------------- */
+/* --- Code objects ---------------------------------------------------------------- */
 
 static void set_bit(const void *p)
 {
@@ -237,8 +232,7 @@ void sd_alloc_code_dies(const void *p)
     sd_alloc_stacks_unlock();
 }
 
-/* --- Nodes ---------------------------------------------------------------------------
- */
+/* --- Nodes ----------------------------------------------------------------------- */
 
 /* The cell comes first: a node without one would have another's number. */
 static uint32_t add_node(const struct sd_alloc_key *k, const struct sd_alloc_frame *f,

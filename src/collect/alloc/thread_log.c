@@ -30,8 +30,7 @@ _Static_assert(sizeof(struct sd_rec_alloc) + RECORD_BYTES + SD_ROOM_THREAD + 8 <
                    SD_SMALL_HALF,
                "a slot of the small kind has room for a record");
 
-/* --- Records
- * -------------------------------------------------------------------------- */
+/* --- Records --------------------------------------------------------------------- */
 
 static void end_record(struct sd_alloc_thread *t)
 {
@@ -140,8 +139,7 @@ static bool begin_record(struct sd_alloc_thread *t, uint64_t now_ns)
     return true;
 }
 
-/* --- Marks
- * ---------------------------------------------------------------------------- */
+/* --- Marks ----------------------------------------------------------------------- */
 
 static void put_mark(struct sd_alloc_thread *t, enum sd_alloc_other what, uint64_t a,
                      const uint64_t *b)
@@ -197,8 +195,7 @@ static void put_time(struct sd_alloc_thread *t, uint64_t now_ns)
     t->time_ns = now_ns > t->time_ns ? now_ns : t->time_ns;
 }
 
-/* --- The way
- * ---------------------------------------------------------------------------*/
+/* --- The way --------------------------------------------------------------------- */
 
 /* This event is lost, and so are those that follow, until it is tried again: to be
  * refused each time would take longer than to be written. */

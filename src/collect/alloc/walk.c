@@ -14,8 +14,7 @@ enum {
     NEAR = 8,          /* frames up and down among which the newest is looked for */
 };
 
-/* --- Nodes ---------------------------------------------------------------------------
- */
+/* --- Nodes ----------------------------------------------------------------------- */
 
 static uint32_t node_of(uint32_t parent, const sd_walked *f, uint64_t place,
                         enum sd_allocator by)
@@ -29,8 +28,7 @@ static uint32_t node_of(uint32_t parent, const sd_walked *f, uint64_t place,
         &key, &(struct sd_alloc_frame){ sd_walk_code(f), sd_walk_line(f), 0 });
 }
 
-/* --- Steps ---------------------------------------------------------------------------
- */
+/* --- Steps ----------------------------------------------------------------------- */
 
 static bool has_room(struct sd_alloc_thread *t, uint32_t depth)
 {

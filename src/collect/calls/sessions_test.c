@@ -141,8 +141,7 @@ TEST(a_child_of_fork_goes_on_with_its_copy)
     sd_calls_session_free(s);
 }
 
-/* --- Beyond a full tree, which is the root and one function here -------------------
- */
+/* --- Beyond a full tree, which is the root and one function here ----------------- */
 
 static struct sd_calls_session *small_session(unsigned events, bool has_cpu)
 {

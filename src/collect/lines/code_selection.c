@@ -151,8 +151,7 @@ uint32_t sd_line_at(struct sd_line_target *c, int offset)
     return (uint32_t)line;
 }
 
-/* --- Who seeks ---------------------------------------------------------------------
- */
+/* --- Who seeks ------------------------------------------------------------------- */
 
 void sd_line_seek(sd_line_seeker *seeker) { sd_line_seeks = seeker; }
 

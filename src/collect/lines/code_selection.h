@@ -46,8 +46,7 @@ void sd_line_chosen_close(struct sd_line_target *c, struct sd_line_book *b);
 /* The line that the instruction at this offset (bytes) belongs to. */
 uint32_t sd_line_at(struct sd_line_target *c, int offset);
 
-/* --- Looks -------------------------------------------------------------------------
- */
+/* --- Looks ----------------------------------------------------------------------- */
 
 /* Where co_extra has what was chosen; -1: nothing was, ever. */
 extern Py_ssize_t sd_line_extra;

@@ -39,8 +39,7 @@ int sd_lines_choose(PyCodeObject *code)
     return captured.session ? sd_line_session_add(captured.session, code) : 0;
 }
 
-/* --- Choosing by names -------------------------------------------------------------
- */
+/* --- Choosing by names ----------------------------------------------------------- */
 
 /* The text of a string, without running anything; "" where it has none. */
 static const char *text_of(PyObject *o)
@@ -122,8 +121,7 @@ static void judge(PyCodeObject *code, PyObject *globals)
         judge_inner(code, text_of(module), "");
 }
 
-/* --- Starting and stopping ---------------------------------------------------------
- */
+/* --- Starting and stopping ------------------------------------------------------- */
 
 static int read_choice(const char *only)
 {

@@ -43,8 +43,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) Py_tracefunc for
 static PyObject *hook(SD_EVAL_PARAMETERS);
 static void disarm(PyThreadState *ts);
 
-/* --- The trace function -------------------------------------------------------------
- */
+/* --- The trace function ---------------------------------------------------------- */
 
 /* A frame that ran before it was chosen comes to a line; any other than chosen ones
  * that are told of meanwhile are passed by. */
@@ -130,8 +129,7 @@ static void on_return(PyFrameObject *f)
         disarm(PyThreadState_Get());
 }
 
-/* --- The hook -----------------------------------------------------------------------
- */
+/* --- The hook -------------------------------------------------------------------- */
 
 static PyObject *hand_on_lifted(PyThreadState *ts, sd_eval_frame *f, int raises)
 {
@@ -261,8 +259,7 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
     return hand_on(ts, f, raises);
 }
 
-/* --- Listening ----------------------------------------------------------------------
- */
+/* --- Listening ------------------------------------------------------------------- */
 
 static int follow_this_interpreter(void)
 {

@@ -30,8 +30,7 @@ static struct {
 
 static struct sd_tool_user user; /* of the tool id */
 
-/* --- Events ------------------------------------------------------------------------
- */
+/* --- Events ---------------------------------------------------------------------- */
 
 #define ARGS PyObject *self, PyObject *const *args, size_t n_args, PyObject *names
 #define UNUSED (void)self, (void)n_args, (void)names
@@ -181,8 +180,7 @@ static PyObject *on_yield(ARGS)
     return leave(args[0], true);
 }
 
-/* --- Listening ----------------------------------------------------------------------
- */
+/* --- Listening ------------------------------------------------------------------- */
 
 enum reach { LOCAL, GLOBAL, EXCEPTION = SD_HAS_LOCAL_EXCEPTIONS ? LOCAL : GLOBAL };
 

@@ -12,8 +12,7 @@
 #include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
-/* --- The table ---------------------------------------------------------------------
- */
+/* --- The table ------------------------------------------------------------------- */
 
 static uint32_t define_text(struct sd_cells *t, PyObject *text)
 {
@@ -172,8 +171,7 @@ static struct sd_line_cell *make_cell(struct sd_line_book *b, uint32_t line)
     return b->cells[line - b->first] = sd_cells_at(s->table, at);
 }
 
-/* --- Pages -------------------------------------------------------------------------
- */
+/* --- Pages ----------------------------------------------------------------------- */
 
 struct sd_line_page *sd_line_page_new(struct sd_line_session *s, PyCodeObject *code)
 {

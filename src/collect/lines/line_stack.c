@@ -115,8 +115,7 @@ static uint64_t cpu_now(struct sd_line_stack *s, unsigned wants, uint64_t ticks,
                                     : sd_thread_cpu_ns(s->cpu);
 }
 
-/* --- Beginnings and ends -----------------------------------------------------------
- */
+/* --- Beginnings and ends --------------------------------------------------------- */
 
 struct line_end { /* what was read when a line ended */
     uint64_t now, cpu;
@@ -383,8 +382,7 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
     e->began = e->start;
 }
 
-/* --- Frames that wait ---------------------------------------------------------------
- */
+/* --- Frames that wait ------------------------------------------------------------ */
 
 static void park(struct sd_line_stack *s, const struct sd_line_open *e)
 {
@@ -575,8 +573,7 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
         ring(s, &read); /* last: it may end all of this */
 }
 
-/* --- Sessions that end or rest ------------------------------------------------------
- */
+/* --- Sessions that end or rest --------------------------------------------------- */
 
 /* Somebody else, maybe in another thread, ends what is open here for now.  It counts as
  * the part of a hit before a suspension does. */

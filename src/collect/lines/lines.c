@@ -42,8 +42,7 @@ static struct {
 _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_line_stack *sd_line_stack_here;
 
-/* --- Threads -----------------------------------------------------------------------
- */
+/* --- Threads --------------------------------------------------------------------- */
 
 static struct thread *thread_of(struct sd_line_stack *s)
 {
@@ -103,8 +102,7 @@ struct sd_line_stack *sd_line_stack_make(void)
     return sd_line_stack_here = &th->stack;
 }
 
-/* --- Fork --------------------------------------------------------------------------
- */
+/* --- Fork ------------------------------------------------------------------------ */
 
 static void before_fork(void) { pthread_mutex_lock(&lines.lock); }
 
@@ -186,8 +184,7 @@ double sd_line_ns_per_tick(void)
     return sd_ticks_ns(lines.clock, &lines.first, &now);
 }
 
-/* --- Sessions ----------------------------------------------------------------------
- */
+/* --- Sessions -------------------------------------------------------------------- */
 
 int sd_line_session_new(const struct sd_line_request *request,
                         struct sd_line_session **out)
@@ -287,8 +284,7 @@ void sd_line_session_set_costs(struct sd_line_session *s,
 
 bool sd_line_is_any_active(void) { return lines.n_on > 0; }
 
-/* --- On, off and between -----------------------------------------------------------
- */
+/* --- On, off and between --------------------------------------------------------- */
 
 /* With the lock. */
 static void unlink_session(struct sd_line_session *s)

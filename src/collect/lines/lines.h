@@ -87,8 +87,7 @@ struct sd_ticks_pair sd_line_first_ticks(void);
 /* How long a tick is, by what has passed since the process knows the time. */
 double sd_line_ns_per_tick(void);
 
-/* --- For the fronts ----------------------------------------------------------------
- */
+/* --- For the fronts -------------------------------------------------------------- */
 
 /* This thread's stack, made at its first use; NULL: no memory. */
 struct sd_line_stack *sd_line_stack_make(void);
@@ -107,9 +106,7 @@ static inline struct sd_line_stack *sd_line_stack(void)
  * chose it rests?  After many of these it rests no longer, but is stopped. */
 bool sd_line_told_for_nobody(const PyCodeObject *code);
 
-/* --- Of the front (as in code_selection.h)
- * -------------------------------------------------
- */
+/* --- Of the front (as in code_selection.h) --------------------------------------- */
 
 /* Something was chosen, or is counted again: frames of it that run already in this
  * thread are told of from now on. */

@@ -53,8 +53,7 @@ struct collector {
     struct sd_sample_result result; /* once the thread has ended */
 };
 
-/* --- Waiting ------------------------------------------------------------------------
- */
+/* --- Waiting --------------------------------------------------------------------- */
 
 /* Faster than any clock is asked for: nothing can be missed. */
 static bool is_unpaced(const struct collector *c) { return c->rate > RATE_MAX; }
@@ -69,8 +68,7 @@ static void wait_for_round(struct collector *c)
         __builtin_ia32_pause();
 }
 
-/* --- Words into the capture ----------------------------------------------------------
- */
+/* --- Words into the capture ------------------------------------------------------ */
 
 static void say_refusals(struct collector *c, struct sd_log *l)
 {
@@ -201,8 +199,7 @@ static void say_now_and_then(struct collector *c)
     c->next_word_ns = c->last_ns + FIRST_WORD_NS + (c->last_ns - c->started_ns) / 4;
 }
 
-/* --- The thread ----------------------------------------------------------------------
- */
+/* --- The thread ------------------------------------------------------------------ */
 
 static int open_all(struct collector *c)
 {
@@ -311,8 +308,7 @@ static void *run(void *state)
     return NULL;
 }
 
-/* --- Start and stop ------------------------------------------------------------------
- */
+/* --- Start and stop -------------------------------------------------------------- */
 
 static uint64_t period_of(uint64_t rate)
 {

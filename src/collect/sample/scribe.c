@@ -43,8 +43,7 @@ struct sd_scribe_memo {
     uint64_t n_samples, wall_ns, cpu_ns, since_ns, time_ns;
 };
 
-/* --- The tree -----------------------------------------------------------------------
- */
+/* --- The tree -------------------------------------------------------------------- */
 
 static int add_node(struct sd_scribe *s, uint32_t parent, uint64_t who,
                     const struct sd_shot_frame *f, int32_t line, uint32_t *out)
@@ -160,8 +159,7 @@ static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
     return d == n ? node : 0;
 }
 
-/* --- Definitions --------------------------------------------------------------------
- */
+/* --- Definitions ----------------------------------------------------------------- */
 
 static uint32_t define_text(struct sd_log *l, const char *text)
 {
@@ -275,8 +273,7 @@ static uint32_t define_thread(const struct sd_scribe *s, struct sd_log *l,
                                m->start_ticks, define_text(l, m->name));
 }
 
-/* --- Samples ------------------------------------------------------------------------
- */
+/* --- Samples --------------------------------------------------------------------- */
 
 static uint32_t define_shape(struct sd_log *l)
 {
@@ -344,8 +341,7 @@ static void flush(struct sd_scribe *s, struct sd_scribe_memo *m)
     m->n_samples = m->wall_ns = m->cpu_ns = 0;
 }
 
-/* --- Listening ----------------------------------------------------------------------
- */
+/* --- Listening ------------------------------------------------------------------- */
 
 static struct sd_scribe_memo *new_memo(struct sd_scribe *s)
 {

@@ -13,8 +13,7 @@
 #include "collect/sections/metrics.h"
 #include "process/stat.h"
 
-/* --- Which field is which metric; SUM and LEVEL alike are as the row has them --------
- */
+/* --- Which field is which metric; SUM and LEVEL alike are as the row has them ---- */
 
 static const struct {
     enum sd_section_metric metric;
@@ -74,8 +73,7 @@ static void take_values(const struct sd_store *s, const struct sd_row *row,
             values[n++] = all[i];
 }
 
-/* --- Rows as spans ------------------------------------------------------------------
- */
+/* --- Rows as spans --------------------------------------------------------------- */
 
 struct rows { /* being made a capture of */
     const struct sd_store *store;
@@ -131,8 +129,7 @@ static uint32_t n_without_times(const struct rows *rows)
     return n;
 }
 
-/* --- Paths as sites -----------------------------------------------------------------
- */
+/* --- Paths as sites -------------------------------------------------------------- */
 
 /* "a:b" is in "a" where there is such a path; else it is one name. */
 static struct sd_whole_site site_of(const struct sd_store *s, const struct sd_entry *e)

@@ -197,8 +197,7 @@ void sd_code_proof_release(struct sd_code_proof *p)
     *p = (struct sd_code_proof){ 0 };
 }
 
-/* --- What came ---------------------------------------------------------------------
- */
+/* --- What came ------------------------------------------------------------------- */
 
 /* *pieces are its own, and become those of the next code. */
 static bool is_same_code(const struct sd_layout *l, const struct sd_code *code,

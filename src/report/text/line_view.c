@@ -13,8 +13,7 @@
 
 enum { TAB = 8 };
 
-/* --- Cells -------------------------------------------------------------------------
- */
+/* --- Cells ----------------------------------------------------------------------- */
 
 static double share_of(int64_t part, int64_t whole)
 {
@@ -90,8 +89,7 @@ static const char *copy_of(struct sd_view *v, const char *text)
     return sd_arena_string(&v->arena, text, strlen(text));
 }
 
-/* --- A function --------------------------------------------------------------------
- */
+/* --- A function ------------------------------------------------------------------ */
 
 enum {
     LINE,
@@ -315,8 +313,7 @@ int sd_report_lines_combined(const struct sd_line_list *l,
     return rc < 0 ? rc : 0;
 }
 
-/* --- The hottest -------------------------------------------------------------------
- */
+/* --- The hottest ----------------------------------------------------------------- */
 
 struct hot {
     const struct sd_line_list_function *f;
