@@ -70,7 +70,8 @@ int sd_intern(struct sd_intern *t, const void *p, size_t n, uint32_t *id)
     if (n > UINT32_MAX || t->n >= UINT32_MAX)
         return sd_fail(
             SD_EFULL,
-            "all names together are longer than 4 GiB, the most that can be kept");
+            "the names of functions, files and sections take more than 4 GiB, which is "
+            "the most that Sonde can hold; load fewer captures at once");
     known = search(t, p, n, &key);
     if (known == UINT32_MAX) {
         rc = add(t, key, p, n);

@@ -248,7 +248,8 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
                        "this version of sonde cannot read CPython %s; it reads %s",
                        text, sd_layout_supported());
     return sd_fail(SD_EFORMAT,
-                   "this CPython %s describes another layout (debug offsets) than its "
-                   "version has; it may be a modified build",
+                   "this CPython %s cannot be read: it says that its objects lie in "
+                   "memory otherwise (debug offsets) than those of its version, so it "
+                   "may be a modified build",
                    text);
 }

@@ -53,7 +53,10 @@ static int read_dims(struct sd_arena *a, const char *at, const char *end,
         errno = 0;
         dims[n] = strtoll(at, &behind, 10);
         if (errno || dims[n] > SD_MODEL_AXIS_MAX)
-            return sd_fail(SD_EUSAGE, "--input %s: an axis is too long", words);
+            return sd_fail(SD_EUSAGE,
+                           "--input %s: a size is larger than %lld, the most that an "
+                           "axis can have",
+                           words, (long long)SD_MODEL_AXIS_MAX);
         n++;
         at = behind;
         if (at < end && (*at++ != ',' || at == end))

@@ -415,7 +415,8 @@ static int check_sizes(const struct sd_hf_config *c)
     for (int i = 0; i < SD_HF_AXES; i++)
         if (c->wrong[i])
             return sd_fail(SD_EFORMAT,
-                           "%s in the configuration of this %s is not a usable integer",
+                           "%s in the configuration of this %s model must be an "
+                           "integer of at least 1",
                            c->wrong[i], c->family);
     return 0;
 }

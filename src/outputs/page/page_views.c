@@ -262,7 +262,10 @@ int sd_page_view_of(struct sd_page_maker *m, const struct sd_profile *p,
     const struct sd_view_about *a = sd_view_named(SD_OF_PROFILE, name, strlen(name));
 
     if (!a || a->recipe || a->shape == SD_SHAPE_STACKS || a->flags & SD_VIEW_APART)
-        return sd_fail(SD_EUSAGE, "a page does not ask for a view \"%s\"", name);
+        return sd_fail(SD_EUSAGE,
+                       "the request is for a view \"%s\", which is not served to "
+                       "pages; reload the page",
+                       name);
     m->profile = p;
     return add_other(m, a, &part);
 }
