@@ -364,3 +364,70 @@ TEST(page_is_never_larger_than_it_may_be)
     sd_view_release(&v);
     sd_arena_release(&s.arena);
 }
+
+/* Each function in a file of its own, and each file a module. */
+static void spread(struct some *s)
+{
+    struct sd_view_stacks *v = &s->stacks;
+
+    v->modules = sd_arena_alloc(&s->arena, v->n_functions * sizeof *v->modules);
+    v->n_modules = v->n_functions;
+    for (uint32_t i = 0; i < v->n_functions; i++) {
+        v->functions[i].file = v->functions[i].short_file =
+            sd_arena_printf(&s->arena, "/a/%u.py", i);
+        v->functions[i].module = i;
+        v->modules[i] = v->functions[i].file;
+    }
+}
+
+/* Files of all functions, the last one with its text. */
+static struct sd_drawing sources_of(struct some *s)
+{
+    static uint32_t line = 1;
+    size_t n = s->stacks.n_functions;
+    struct sd_source_file *files = sd_arena_alloc(&s->arena, n * sizeof *files);
+
+    for (size_t i = 0; i < n; i++)
+        files[i] = (struct sd_source_file){ .file = s->stacks.functions[i].file,
+                                            .short_file = s->stacks.functions[i].file,
+                                            .text = i + 1 < n ? NULL : "a\n",
+                                            .n_text = i + 1 < n ? 0 : 2,
+                                            .lines = &line,
+                                            .n_lines = 1 };
+    return (struct sd_drawing){ .name = "source",
+                                .shape = SD_SHAPE_SOURCE,
+                                .source = { .files = files, .n_files = n } };
+}
+
+static bool data_has(const struct sd_page *page, double least, const char *text)
+{
+    struct sd_buf raw = { 0 };
+    bool has;
+
+    CHECK(sd_page_data(page, least, &raw) == 0);
+    has = memmem(raw.p, raw.n, text, strlen(text)) != NULL;
+    sd_buf_release(&raw);
+    return has;
+}
+
+TEST(pruned_page_has_no_file_or_module_of_what_went)
+{
+    struct sd_page_view view = functions;
+    struct sd_drawing drawing;
+    struct sd_page page;
+    struct some s;
+    char last[32];
+
+    fill(&s);
+    spread(&s);
+    drawing = sources_of(&s);
+    view.drawing = &drawing;
+    view.shape = SD_SHAPE_SOURCE;
+    page = page_of(&s, &view);
+    snprintf(last, sizeof last, "\"/a/%d.py\"", N_LEAVES);
+    CHECK(data_has(&page, 0, "\"/a/1.py\"") && data_has(&page, 0, "\"/a/2.py\""));
+    CHECK(data_has(&page, 0.01, "\"/a/1.py\"") &&
+          !data_has(&page, 0.01, "\"/a/2.py\""));
+    CHECK(data_has(&page, 0.01, last)); /* it has its text */
+    sd_arena_release(&s.arena);
+}

@@ -301,7 +301,8 @@ static int put_drawing(struct page_writer *w, const struct sd_page_view *v)
         rc = sd_page_put_map(p, &d->map);
         break;
     case SD_SHAPE_SOURCE:
-        sd_page_put_source(p, &d->source, v->make != NULL);
+        sd_page_put_source(p, &d->source, v->make ? &w->stacks[v->stacks] : NULL,
+                           w->n_rows);
         break;
     case SD_SHAPE_TABLE:
     case SD_SHAPE_FLAME:

@@ -180,14 +180,28 @@ static int put_functions(struct pruner *r)
     return 0;
 }
 
-static void put_modules(struct pruner *r)
+static int put_modules(struct pruner *r)
 {
     const struct sd_view_stacks *s = r->from;
+    struct sd_view_stacks *v = r->to;
+    uint32_t *moved = sd_alloc((s->n_modules + 1) * sizeof *moved);
 
-    if (s->n_modules > 0)
-        memcpy(r->to->modules, s->modules, s->n_modules * sizeof *s->modules);
-    r->to->modules[s->n_modules] = SD_PAGE_PRUNED;
-    r->to->n_modules = s->n_modules + 1;
+    if (!moved)
+        return sd_no_memory();
+    memset(moved, 0xff, (s->n_modules + 1) * sizeof *moved);
+    v->n_modules = 0;
+    for (size_t i = 0; i < v->n_functions; i++) {
+        uint32_t old = v->functions[i].module;
+
+        if (moved[old] == NONE) {
+            moved[old] = (uint32_t)v->n_modules;
+            v->modules[v->n_modules++] =
+                old == s->n_modules ? SD_PAGE_PRUNED : s->modules[old];
+        }
+        v->functions[i].module = moved[old];
+    }
+    sd_free(moved);
+    return 0;
 }
 
 /* --- Places and entries */
@@ -295,10 +309,10 @@ int sd_page_prune(const struct sd_view_stacks *from, double least, struct sd_are
         rc = put_frames(&r);
     if (rc == 0)
         rc = put_functions(&r);
-    if (rc == 0) {
-        put_modules(&r);
+    if (rc == 0)
+        rc = put_modules(&r);
+    if (rc == 0)
         rc = put_places(&r);
-    }
     if (rc == 0)
         rc = add_up(&r);
     sd_intern_release(&r.pruned);

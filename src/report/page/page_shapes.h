@@ -22,9 +22,11 @@ void sd_page_put_series(struct sd_payload *p, const struct sd_view_series *s);
 /* `stacks` are those it was drawn of, or NULL. */
 int sd_page_put_graph(struct sd_payload *p, const struct sd_view_graph *g,
                       const struct sd_view_stacks *stacks);
-/* Without figures, where the page derives them. */
+/* Files of which these stacks have functions, without figures, which the page derives
+ * from the stacks; NULL: counted lines of `n_most` files.  A file with its text is
+ * always there. */
 void sd_page_put_source(struct sd_payload *p, const struct sd_view_source *s,
-                        bool is_derived);
+                        const struct sd_view_stacks *stacks, size_t n_most);
 int sd_page_put_map(struct sd_payload *p, const struct sd_view_map *m);
 
 /* `sections` are the page's: a number for each path. */
