@@ -322,6 +322,44 @@ void case_open_late_deep(void) { open_late(late_path, RTLD_DEEPBIND); }
 /* It is beside this one, and only this one's RUNPATH says so. */
 void case_open_late_beside(void) { open_late("beside.so", 0); }
 
+/* --- Counted in a page that outlives the program */
+
+static _Atomic uint64_t *page;
+
+/* After each of them. */
+static void count(_Atomic uint64_t *word)
+{
+    atomic_store_explicit(word, *word + 1, memory_order_release);
+}
+
+void set_page(void *p) { page = p; }
+
+/* Until the page says stop: blocks come, and later go; thread `i` counts them in the
+ * words i and 16 + i. */
+void churn(int i)
+{
+    enum { HELD = 500 };
+    void *held[HELD] = { 0 };
+    uint32_t random = 12345u + (uint32_t)i, n = 0;
+
+    while (!page[257]) {
+        unsigned at = (random = random * 1664525 + 1013904223) >> 8 & 0xffff;
+
+        if (held[at % HELD]) {
+            if (at % HELD % 2)
+                free(held[at % HELD]);
+            else
+                PyMem_RawFree(held[at % HELD]);
+            count(&page[16 + i]);
+        }
+        held[at % HELD] =
+            at % HELD % 2 ? malloc(1 + at % 700) : PyMem_RawMalloc(1 + at % 700);
+        count(&page[i]);
+        if (++n % 64 == 0)
+            sched_yield();
+    }
+}
+
 /* --- A fork */
 
 static void *volatile inherited;

@@ -47,6 +47,7 @@ bool sd_alloc_next_other(struct sd_alloc_cursor *c, const uint8_t *p,
         e->rss = b * 4096;
         break;
     case SD_ALLOC_UNDO:
+    case SD_ALLOC_DROP:
         p = sd_alloc_move(c, p, 0, e);
         break;
     case SD_ALLOC_UNMAP:

@@ -39,6 +39,8 @@ enum sd_alloc_other {
                        live again, as it was (a realloc that failed) */
     SD_ALLOC_UNMAP, /* distance of an address in bytes, length: this range is unmapped,
                        be it a block, parts of some, or none */
+    SD_ALLOC_DROP,  /* distance of an address in bytes: the block there is freed, if one
+                       is known; it may be none of those that count */
 };
 
 /* Distances are from the address before in the record (0 at first), and signed: 2n for
@@ -86,7 +88,7 @@ static inline const uint8_t *sd_alloc_take(const uint8_t *p, const uint8_t *end,
 struct sd_alloc_event {
     enum sd_alloc_tag tag;
     enum sd_alloc_other other;
-    uint64_t address; /* BEGAN, ENDS, UNDO, UNMAP */
+    uint64_t address; /* BEGAN, ENDS, UNDO, UNMAP, DROP */
     uint64_t size;    /* BEGAN, UNMAP */
     uint32_t stack;   /* BEGAN: its cell */
     uint64_t number;  /* RUN: its number; TIME: ns */

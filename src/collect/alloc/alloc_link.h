@@ -27,6 +27,8 @@ struct sd_alloc_link {
     void (*began)(struct sd_alloc_thread *, const void *, size_t, enum sd_allocator);
     void (*ends)(struct sd_alloc_thread *, const void *);
     void (*undo)(struct sd_alloc_thread *, const void *);
+    void (*drop)(struct sd_alloc_thread *, const void *);
+    void (*ask)(struct sd_alloc_thread *);
     void (*asked_began)(struct sd_alloc_thread *, const void *);
     void (*asked_ends)(struct sd_alloc_thread *, const void *);
     void (*hear_uncounted)(bool begins);

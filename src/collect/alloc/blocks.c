@@ -314,8 +314,13 @@ static void add(uint64_t address, uint64_t size, uint32_t sum, enum sd_allocator
 void sd_blocks_add(struct sd_alloc_thread *t, const void *p, size_t size,
                    uint32_t stack, enum sd_allocator by)
 {
-    uint32_t sum;
+    uint32_t sum,
+        tick = atomic_load_explicit(sd_alloc_recorder.tick, memory_order_relaxed);
 
+    if (__builtin_expect(tick != t->tick, 0)) {
+        t->tick = tick;
+        t->wants |= SD_WANTS_LOOK;
+    }
     if (!lock())
         return;
     look_at_time();
@@ -330,17 +335,14 @@ void sd_blocks_add(struct sd_alloc_thread *t, const void *p, size_t size,
         sd_cells_lose(blocks.cells, 1);
     }
     unlock();
-    (void)t;
 }
 
-void sd_blocks_remove(struct sd_alloc_thread *t, const void *p)
+/* False: the block is not known. */
+static bool remove_block(struct sd_alloc_thread *t, uint64_t address)
 {
     const struct sd_range *range;
-    uint64_t address = (uint64_t)(uintptr_t)p, was = 0;
+    uint64_t was = 0;
 
-    t->ended = t->ended_bytes = 0;
-    if (!lock())
-        return;
     if (blocks.n_slots && take(address, &was)) {
         t->ended = SUM(was);
         t->ended_bytes = was >> SUM_BITS;
@@ -350,9 +352,31 @@ void sd_blocks_remove(struct sd_alloc_thread *t, const void *p)
         t->ended_bytes = range->to - range->from;
         unmap(address, t->ended_bytes);
     } else {
-        blocks.root->unknown_frees++;
+        return false;
     }
+    return true;
+}
+
+void sd_blocks_remove(struct sd_alloc_thread *t, const void *p)
+{
+    t->ended = t->ended_bytes = 0;
+    if (!lock())
+        return;
+    if (!remove_block(t, (uint64_t)(uintptr_t)p))
+        blocks.root->unknown_frees++;
     unlock();
+}
+
+void sd_blocks_drop(struct sd_alloc_thread *t, const void *p)
+{
+    uint64_t ended = t->ended, ended_bytes = t->ended_bytes;
+
+    if (!lock())
+        return;
+    remove_block(t, (uint64_t)(uintptr_t)p);
+    unlock();
+    t->ended = ended;
+    t->ended_bytes = ended_bytes;
 }
 
 /* Takes back what sd_blocks_remove did. */

@@ -18,6 +18,8 @@ int sd_blocks_begin(void);
 void sd_blocks_add(struct sd_alloc_thread *t, const void *p, size_t size,
                    uint32_t stack, enum sd_allocator by);
 void sd_blocks_remove(struct sd_alloc_thread *t, const void *p);
+/* The same where it need not be known. */
+void sd_blocks_drop(struct sd_alloc_thread *t, const void *p);
 /* What this thread removed last is there again. */
 void sd_blocks_undo(struct sd_alloc_thread *t, const void *p);
 void sd_blocks_unmap(const void *p, size_t size);

@@ -7,6 +7,7 @@
 #include "collect/alloc/code_names.h"
 #include "collect/alloc/process_recording.h"
 #include "collect/alloc/pymem.h"
+#include "collect/alloc/pymem_watch.h"
 #include "collect/alloc/thread_names.h"
 #include "collect/alloc/walk.h"
 #include "collect/inside.h"
@@ -32,6 +33,7 @@ static void end_recording(void)
     if (!recording.runs)
         return;
     recording.runs = false;
+    sd_pymem_watch_end();
     sd_uncounted_tell(NULL);
     sd_alloc_link.end();
     sd_alloc_pymem_stop();
@@ -69,7 +71,7 @@ static const struct sd_alloc_language python = {
     .walk_inner = sd_alloc_walk_inner,
     .thread_name = sd_alloc_thread_name,
     .started_name = sd_alloc_started_name,
-    .is_gone = sd_alloc_pymem_is_gone,
+    .look = sd_pymem_watch_look,
     .name_code = sd_code_name,
 };
 
@@ -110,6 +112,7 @@ static int start(const struct sd_option_value *v)
     sd_uncounted_tell(sd_alloc_link.hear_uncounted);
     end_record();
     sd_alloc_pymem_start(sd_alloc_link.recorder->layers & SD_LAYER_PY);
+    sd_pymem_watch_begin();
     return 0;
 }
 

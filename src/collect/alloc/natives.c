@@ -47,6 +47,8 @@ static inline struct sd_alloc_thread *ends(const void *p)
 
     if (t)
         sd_alloc_ends(t, p);
+    else if (sd_alloc_is_another(sd_alloc_self, p))
+        sd_alloc_drop(sd_alloc_self, p);
     return t;
 }
 

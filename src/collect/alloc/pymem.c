@@ -16,7 +16,11 @@ static const PyMemAllocatorDomain domains[N_DOMAINS] = { PYMEM_DOMAIN_RAW,
  * take theirs from here. */
 static struct {
     PyMemAllocatorEx was[N_DOMAINS], ours[N_DOMAINS];
-    bool is_there;
+    struct others { /* hooks that were found over ours, or in their place */
+        PyMemAllocatorEx are;
+        bool have_ours; /* below them */
+    } others[N_DOMAINS];
+    bool is_there, records;
     bool is_below[N_DOMAINS]; /* another one's hooks were over ours when we stopped */
 } pymem;
 
@@ -38,6 +42,14 @@ static inline void ends_inside(const void *p)
 
     if (__builtin_expect(t && t->is_asking, 0))
         sd_alloc_link.asked_ends(t, p);
+    else if (sd_alloc_is_another(t, p))
+        sd_alloc_link.drop(t, p);
+}
+
+/* Is it of a domain that is called with the interpreter's lock? */
+static inline bool needs_lock(enum sd_allocator by)
+{
+    return sd_allocator_domain(by) != SD_BY_RAW;
 }
 
 static inline void *began(struct sd_alloc_thread *t, void *p, size_t size,
@@ -45,6 +57,8 @@ static inline void *began(struct sd_alloc_thread *t, void *p, size_t size,
 {
     if (__builtin_expect(p != NULL, 1))
         sd_alloc_link.began(t, p, size, by);
+    if (__builtin_expect(t->wants && needs_lock(by), 0))
+        sd_alloc_link.ask(t);
     sd_alloc_leave(t);
     return p;
 }
@@ -54,9 +68,14 @@ static inline void *domain_malloc(const PyMemAllocatorEx *was, size_t size,
 {
     struct sd_alloc_thread *t = sd_linked_enter();
 
+    void *p;
+
     if (__builtin_expect(!t, 0))
         return began_inside(was->malloc(was->ctx, size));
-    return began(t, was->malloc(was->ctx, size), size, by);
+    sd_alloc_pass(t, NULL);
+    p = was->malloc(was->ctx, size);
+    sd_alloc_passed(t);
+    return began(t, p, size, by);
 }
 
 static inline void *domain_calloc(const PyMemAllocatorEx *was, size_t n, size_t each,
@@ -64,9 +83,14 @@ static inline void *domain_calloc(const PyMemAllocatorEx *was, size_t n, size_t 
 {
     struct sd_alloc_thread *t = sd_linked_enter();
 
+    void *p;
+
     if (__builtin_expect(!t, 0))
         return began_inside(was->calloc(was->ctx, n, each));
-    return began(t, was->calloc(was->ctx, n, each), n * each, by);
+    sd_alloc_pass(t, NULL);
+    p = was->calloc(was->ctx, n, each);
+    sd_alloc_passed(t);
+    return began(t, p, n * each, by);
 }
 
 static inline void *domain_realloc(const PyMemAllocatorEx *was, void *old, size_t size,
@@ -82,7 +106,9 @@ static inline void *domain_realloc(const PyMemAllocatorEx *was, void *old, size_
     }
     if (old)
         sd_alloc_link.ends(t, old);
+    sd_alloc_pass(t, old);
     p = was->realloc(was->ctx, old, size);
+    sd_alloc_passed(t);
     if (__builtin_expect(!p && old, 0))
         sd_alloc_link.undo(t, old);
     return began(t, p, size, by);
@@ -94,7 +120,9 @@ static inline void domain_free(const PyMemAllocatorEx *was, void *p)
 
     if (__builtin_expect(t != NULL, 1)) {
         sd_alloc_link.ends(t, p);
+        sd_alloc_pass(t, p);
         was->free(was->ctx, p);
+        sd_alloc_passed(t);
         sd_alloc_leave(t);
     } else {
         ends_inside(p);
@@ -196,6 +224,7 @@ void sd_alloc_pymem_start(bool records)
             hook(i, records);
     }
     pymem.is_there = true;
+    pymem.records = records;
     for (int i = 0; i < N_DOMAINS; i++)
         if (!pymem.is_below[i])
             PyMem_SetAllocator(domains[i], &pymem.ours[i]);
@@ -212,7 +241,30 @@ void sd_alloc_pymem_stop(void)
     pymem.is_there = false;
 }
 
-bool sd_alloc_pymem_is_gone(void)
+/* Another one's hooks: does what they allocate come from ours? */
+static bool leads_to_ours(const struct sd_alloc_thread *t, const PyMemAllocatorEx *a)
 {
-    return pymem.is_there && is_now(N_DOMAINS - 1, &pymem.was[N_DOMAINS - 1]);
+    void *p = a->malloc(a->ctx, 1);
+    bool does = p && sd_alloc_asked_has(t, p);
+
+    a->free(a->ctx, p);
+    return does;
+}
+
+bool sd_alloc_pymem_is_gone(const struct sd_alloc_thread *t)
+{
+    bool is_any = false;
+
+    for (int i = 0; i < N_DOMAINS && pymem.is_there && pymem.records; i++) {
+        struct others *o = &pymem.others[i];
+
+        if (is_now(i, &pymem.ours[i]))
+            continue;
+        if (!o->are.malloc || !is_now(i, &o->are)) {
+            PyMem_GetAllocator(domains[i], &o->are);
+            o->have_ours = leads_to_ours(t, &o->are);
+        }
+        is_any |= !o->have_ours;
+    }
+    return is_any;
 }

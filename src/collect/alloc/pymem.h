@@ -10,6 +10,7 @@
  * noticed. */
 void sd_alloc_pymem_start(bool records);
 void sd_alloc_pymem_stop(void);
-/* Did other code take the hooks away? */
-bool sd_alloc_pymem_is_gone(void);
+/* Did other code take the hooks away?  While Python is asked. */
+struct sd_alloc_thread;
+bool sd_alloc_pymem_is_gone(const struct sd_alloc_thread *t);
 #endif

@@ -167,8 +167,6 @@ void sd_alloc_created_by(const struct sd_alloc_birth *birth)
 
 /* --- Events ---------------------------------------------------------------------- */
 
-static void ask_name(struct sd_alloc_thread *t);
-
 /* Room for an event in the record, in the newest run and with the time known; false:
  * there is none, and the event is lost. */
 static inline bool has_way(struct sd_alloc_thread *t)
@@ -181,12 +179,7 @@ static inline bool has_way(struct sd_alloc_thread *t)
                 atomic_load_explicit(r->tick, memory_order_relaxed) == t->tick,
             1))
         return true;
-    if (!sd_thread_log_make_way(t))
-        return false;
-    if (__builtin_expect(!t->wants_name || t->is_asking, 1))
-        return true;
-    ask_name(t);
-    return t->end - t->at >= SD_ALLOC_EVENT_MAX || sd_thread_log_make_way(t);
+    return sd_thread_log_make_way(t);
 }
 
 /* hot: puts the distance to this address; the tag's bit says in which unit. */
@@ -306,11 +299,34 @@ static void ask_name(struct sd_alloc_thread *t)
 {
     const struct sd_alloc_language *l = sd_alloc_language_now();
 
-    t->wants_name = false;
     if (l)
         t->name_n = ask(t, l->thread_name, t->name, sizeof t->name);
     if (t->name_n)
         t->last = t->end = t->at;
+}
+
+static void look(struct sd_alloc_thread *t)
+{
+    const struct sd_alloc_language *l = sd_alloc_language_now();
+
+    if (!l || t->is_asking)
+        return;
+    begin_asking(t);
+    l->look(t);
+    t->is_asking = false;
+}
+
+void sd_alloc_ask(struct sd_alloc_thread *t)
+{
+    unsigned wants = t->wants;
+    int saved = errno;
+
+    t->wants = 0;
+    if (wants & SD_WANTS_NAME)
+        ask_name(t);
+    if (wants & SD_WANTS_LOOK)
+        look(t);
+    errno = saved;
 }
 
 /* The rare ones: an address in bytes, and a length where there is one. */
@@ -371,6 +387,16 @@ void sd_alloc_put_ends(struct sd_alloc_thread *t, const void *p)
         put_ends(t, p);
     else if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         sd_blocks_remove(t, p);
+    else if (sd_poisson_drop(t, p))
+        put_ends(t, p);
+}
+
+void sd_alloc_drop(struct sd_alloc_thread *t, const void *p)
+{
+    if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
+        sd_blocks_drop(t, p);
+    else if (sd_alloc_recorder.mode == SD_ALLOC_FULL)
+        put_other(t, SD_ALLOC_DROP, p, NULL);
     else if (sd_poisson_drop(t, p))
         put_ends(t, p);
 }

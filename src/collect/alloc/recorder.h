@@ -46,8 +46,8 @@ struct sd_alloc_language {
      * thread that it is about to start. */
     size_t (*thread_name)(char *to, size_t most);
     size_t (*started_name)(char *to, size_t most);
-    /* Did other code take the hooks on its allocators away? */
-    bool (*is_gone)(void);
+    /* Looks whether other code took the hooks on its allocators away. */
+    void (*look)(struct sd_alloc_thread *t);
     /* Tells what a code object is called; under the lock of the stacks. */
     void (*name_code)(const void *code, struct sd_alloc_code_name *name);
 };
@@ -59,8 +59,15 @@ struct sd_alloc_step {
     uint32_t node;
 };
 
+/* What Python is to be asked when it may be. */
+enum sd_alloc_wants {
+    SD_WANTS_NAME = 1, /* the thread's name */
+    SD_WANTS_LOOK = 2, /* whether our hooks are in their places */
+};
+
 struct sd_alloc_thread {
-    bool is_inside; /* a hook runs in this thread: what it calls is not counted */
+    bool is_inside;     /* a hook runs in this thread: what it calls is not counted */
+    const void *passed; /* what an original is called for; NULL: none is */
     /* The record that is being filled; at == end: there is none. */
     uint8_t *at, *end;
     uint8_t *last;    /* the end may be moved up to here */
@@ -77,7 +84,7 @@ struct sd_alloc_thread {
     uint64_t retry_ns; /* no room: not before this is more asked for */
     uint32_t n_lost;   /* events since then, not yet told of */
     uint32_t chunk;    /* of the log, when the size of the file was looked at */
-    bool wants_name;   /* it is time to ask for the thread's name */
+    uint8_t wants;     /* enum sd_alloc_wants */
     bool is_asking;    /* Python is asked: what it allocates for that is not the
                           program's, what it frees may be */
     uint8_t n_own;
@@ -141,6 +148,34 @@ void sd_alloc_asked_ends(struct sd_alloc_thread *t, const void *p);
 void sd_alloc_hear_uncounted(bool begins);
 
 static inline void sd_alloc_leave(struct sd_alloc_thread *t) { t->is_inside = false; }
+
+/* hot: between these an original runs for the block at p, or a new one (NULL).  Hooks
+ * inside of it have the same block, or others: a tool that wraps one allocator and not
+ * the one below it frees its own there. */
+static inline void sd_alloc_pass(struct sd_alloc_thread *t, const void *p)
+{
+    t->passed = p ? p : t;
+}
+static inline void sd_alloc_passed(struct sd_alloc_thread *t) { t->passed = NULL; }
+static inline bool sd_alloc_is_another(const struct sd_alloc_thread *t, const void *p)
+{
+    return t && t->passed && p && t->passed != p;
+}
+/* Such a block is about to be freed, if it is one that is recorded. */
+void sd_alloc_drop(struct sd_alloc_thread *t, const void *p);
+
+/* Asks what is wanted, inside of a hook: for those of PyMem's domains that need the
+ * interpreter's lock.  In others a tool may hold locks that Python's allocators take
+ * (tracemalloc does). */
+void sd_alloc_ask(struct sd_alloc_thread *t);
+/* Is this block one that was allocated while Python is asked, as far as hooks saw? */
+static inline bool sd_alloc_asked_has(const struct sd_alloc_thread *t, const void *p)
+{
+    for (unsigned i = 0; i < t->n_own; i++)
+        if (t->own[i] == p)
+            return true;
+    return false;
+}
 
 /* hot: in the mode `sample` nearly all blocks are passed over, so that is found out
  * without a call: those that begin before the next one that is drawn, and those that

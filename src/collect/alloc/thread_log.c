@@ -161,26 +161,6 @@ static void put_run(struct sd_alloc_thread *t)
     t->written = t->order;
 }
 
-/* Once; it is looked at whenever the time is. */
-static void tell_if_gone(void)
-{
-    static bool is_told;
-    const struct sd_alloc_language *language = sd_alloc_language_now();
-    struct sd_log *l;
-    char text[200];
-
-    if (is_told || !language || !language->is_gone())
-        return;
-    is_told = true;
-    l = sd_session_log();
-    snprintf(text, sizeof text,
-             "other code removed Sonde's hooks from Python's allocators in process %d "
-             "(tracemalloc.stop() does): what they allocate from here on is missing",
-             (int)getpid());
-    if (l)
-        sd_log_note(l, SD_NOTE_LOSS, text);
-}
-
 static void put_time(struct sd_alloc_thread *t, uint64_t now_ns)
 {
     struct sd_usage usage;
@@ -190,7 +170,6 @@ static void put_time(struct sd_alloc_thread *t, uint64_t now_ns)
     if (sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &usage) < 0)
         return;
     pages = usage.rss_bytes > 0 ? (uint64_t)usage.rss_bytes / 4096 : 0;
-    tell_if_gone();
     put_mark(t, SD_ALLOC_TIME, now_ns > t->time_ns ? now_ns - t->time_ns : 0, &pages);
     t->time_ns = now_ns > t->time_ns ? now_ns : t->time_ns;
 }
@@ -228,7 +207,8 @@ static void lengthen(struct sd_alloc_thread *t)
     if (t->end - t->at >= SD_ALLOC_EVENT_MAX)
         return;
     t->end = t->last - t->at > more ? t->at + more : t->last;
-    t->wants_name = !t->name_n;
+    if (!t->name_n)
+        t->wants |= SD_WANTS_NAME;
 }
 
 static bool make_way(struct sd_alloc_thread *t)
@@ -258,8 +238,10 @@ static bool make_way(struct sd_alloc_thread *t)
     }
     if (is_new_run)
         put_run(t);
-    if (is_time || (now_ns && now_ns - t->rss_ns >= RSS_NS))
+    if (is_time || (now_ns && now_ns - t->rss_ns >= RSS_NS)) {
         put_time(t, now_ns);
+        t->wants |= SD_WANTS_LOOK;
+    }
     lengthen(t);
     sd_assert(t->end - t->at >= SD_ALLOC_EVENT_MAX);
     return true;

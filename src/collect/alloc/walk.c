@@ -191,7 +191,7 @@ static uint32_t newest_node(const struct sd_alloc_step *s, uint32_t parent,
 
     if (__builtin_expect(node != 0, 1))
         return node;
-    if (by == SD_BY_MEM && sd_walk_begins(s->frame))
+    if (sd_allocator_domain(by) == SD_BY_MEM && sd_walk_begins(s->frame))
         return sd_alloc_link.no_frame(0, by);
     return node_of(parent, s->frame, s->place, by);
 }

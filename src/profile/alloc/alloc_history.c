@@ -283,6 +283,9 @@ static int take_other(struct sd_alloc_history *h, uint32_t track,
         return read_memory(h, track, e);
     case SD_ALLOC_UNDO:
         return undo(h, track, e->address);
+    case SD_ALLOC_DROP:
+        return sd_alloc_blocks_find(&h->blocks, e->address) ? end(h, track, e->address)
+                                                            : 0;
     case SD_ALLOC_UNMAP:
         return unmap(h, track, e->address, e->size);
     case SD_ALLOC_RUN:

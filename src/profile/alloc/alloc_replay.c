@@ -537,6 +537,9 @@ static int take_other(struct sd_alloc_replay *r, uint32_t thread,
         return sd_alloc_replay_time(r, e->number, e->rss);
     case SD_ALLOC_UNDO:
         return undo(r, thread, e->address);
+    case SD_ALLOC_DROP:
+        return sd_alloc_blocks_find(&r->blocks, e->address) ? end(r, thread, e->address)
+                                                            : 0;
     case SD_ALLOC_UNMAP:
         t->freed = SD_FREED_NOTHING;
         return unmap(r, t, e->address, end_of(e->address, e->size));
