@@ -51,6 +51,8 @@ def watch_process(proc, interval, n_most, backend, timestamps, include_children,
         mem = read(pid, backend, include_children)
         if mem is None and n == 0 and not is_child:
             raise ProcessLookupError("there is no process {0} that can be read".format(pid))
+        if mem is None and not is_child:
+            break
         n += 1
         if max_usage:
             most = max(most, -1 if mem is None else mem)

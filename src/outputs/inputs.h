@@ -29,9 +29,10 @@ struct sd_input {
     int (*load)(const struct sd_loader *how, char *const *files, size_t n,
                 struct sd_contents *into);
     /* Of files that are read as captures (translated.h): adds the bytes of the one that
-     * says what the file says, whose process has that name (NULL: that of its command).
-     * NULL: they are not. */
-    int (*translate)(const char *file, const char *process, struct sd_buf *to);
+     * says what the file says.  Its process is called `process`; NULL: as in its
+     * command.  NULL: they are not. */
+    int (*translate)(const char *file, const char *process,
+                     const struct sd_remarks *remarks, struct sd_buf *to);
 };
 extern const struct sd_input *const sd_inputs[]; /* ended by NULL */
 extern const struct sd_input sd_input_capture, sd_input_model, sd_input_mprof;

@@ -229,9 +229,6 @@ static int write_capture(struct translation *t, const char *process, struct sd_b
         .n_shapes = N_SHAPES,
         .start_ticks = start_of(&t->file),
         .process = process ? process : name_of(&t->file.arena, t->file.command),
-        .note = t->file.is_cut ? "the file ends in the middle of a line, as when mprof "
-                                 "was killed; that line is left out"
-                               : NULL,
         .n = (uint32_t)t->file.n_calls,
         .of = t,
         .span = span_of,
@@ -253,7 +250,8 @@ static int fail_empty(const char *file, bool has_empty_line)
                    has_empty_line ? ": the program ended before the first one" : "");
 }
 
-static int translate(const char *file, const char *process, struct sd_buf *to)
+static int translate(const char *file, const char *process,
+                     const struct sd_remarks *remarks, struct sd_buf *to)
 {
     struct translation t = { .n_sites = 0 };
     int rc;
@@ -262,6 +260,8 @@ static int translate(const char *file, const char *process, struct sd_buf *to)
     rc = sd_mprof_load(sd_input_path(file), &t.file);
     if (rc == 0 && t.file.n_readings == 0 && t.file.n_calls == 0)
         rc = fail_empty(file, t.file.has_empty_line);
+    if (rc == 0 && t.file.is_cut)
+        sd_remark(remarks, "%s ends in the middle of a line, which is left out", file);
     if (rc == 0)
         rc = nest(&t);
     if (rc == 0)
@@ -287,7 +287,7 @@ static int load(const struct sd_loader *how, char *const *files, size_t n,
                 struct sd_contents *into)
 {
     struct sd_translated t;
-    int rc = sd_translated_open(&t, &sd_input_mprof, files, n);
+    int rc = sd_translated_open(&t, &sd_input_mprof, how->remarks, files, n);
 
     if (rc == 0)
         rc = sd_captures_load(how, t.paths, n, &into->profile);

@@ -24,7 +24,7 @@ static void save(char *path, const char *text)
 static int load(char *path, struct sd_translated *t, struct sd_profile **p)
 {
     static const struct sd_loader how;
-    int rc = sd_translated_open(t, &sd_input_mprof, (char *[]){ path }, 1);
+    int rc = sd_translated_open(t, &sd_input_mprof, NULL, (char *[]){ path }, 1);
 
     *p = NULL;
     return rc < 0 ? rc : sd_captures_load(&how, t->paths, 1, p);
@@ -119,7 +119,7 @@ TEST(translating_an_mprof_file_survives_every_allocation_that_fails)
     EACH_FAILURE(nth)
     {
         struct sd_translated t;
-        int rc = sd_translated_open(&t, &sd_input_mprof, (char *[]){ path }, 1);
+        int rc = sd_translated_open(&t, &sd_input_mprof, NULL, (char *[]){ path }, 1);
 
         CHECK(rc == 0 || rc == SD_ENOMEM);
         if (rc == 0)

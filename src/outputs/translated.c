@@ -32,11 +32,12 @@ static int keep(const char *file, const struct sd_buf *capture)
 /* Of several files the process of each is called after it: they may be of one command.
  */
 static int translate(struct sd_translated *t, const struct sd_input *input,
-                     const char *file, bool is_one_of_several)
+                     const struct sd_remarks *remarks, const char *file,
+                     bool is_one_of_several)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     struct sd_buf capture = { 0 };
-    int rc = input->translate(file, is_one_of_several ? base : NULL, &capture);
+    int rc = input->translate(file, is_one_of_several ? base : NULL, remarks, &capture);
     int fd = rc < 0 ? rc : keep(file, &capture);
 
     sd_buf_release(&capture);
@@ -51,7 +52,7 @@ static int translate(struct sd_translated *t, const struct sd_input *input,
 }
 
 int sd_translated_open(struct sd_translated *t, const struct sd_input *input,
-                       char *const *files, size_t n)
+                       const struct sd_remarks *remarks, char *const *files, size_t n)
 {
     int rc = 0;
 
@@ -66,7 +67,7 @@ int sd_translated_open(struct sd_translated *t, const struct sd_input *input,
     if (!t->names || !t->fds)
         rc = sd_no_memory();
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = translate(t, input, files[i], n > 1);
+        rc = translate(t, input, remarks, files[i], n > 1);
     if (rc < 0)
         sd_translated_close(t);
     return rc;

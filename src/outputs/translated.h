@@ -15,8 +15,8 @@ struct sd_translated {
     int *fds;     /* owned; of memory */
 };
 
-/* Fails with a sentence that names the file. */
+/* Fails with a sentence that names the file; `remarks` takes what is missing of one. */
 int sd_translated_open(struct sd_translated *t, const struct sd_input *input,
-                       char *const *files, size_t n);
+                       const struct sd_remarks *remarks, char *const *files, size_t n);
 void sd_translated_close(struct sd_translated *t);
 #endif

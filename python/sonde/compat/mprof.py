@@ -36,7 +36,6 @@ Type mprof <command> --help for usage help on a specific command.
 For example, mprof plot --help will list all plotting options.
 """
 logger = logging.getLogger(__name__)
-logging.basicConfig()
 
 _FILES = "mprofile_??????????????.dat"
 _PIXELS = "1260", "540"  # of mprof's pictures
@@ -405,6 +404,7 @@ such file in the current directory.""")
 
 def main():
     """`mprof`"""
+    logging.basicConfig()
     for n, arg in enumerate(sys.argv):  # a negative index is no option
         if re.match("-[0-9]+", arg):
             sys.argv.insert(n, "--")

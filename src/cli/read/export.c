@@ -225,7 +225,8 @@ int sd_export(const struct sd_command *c, const struct sd_export_request *w)
     if (rc == 0)
         rc = sd_output_choice_check(&w->choice);
     if (rc == 0)
-        rc = sd_translated_open(&files, input, (char *[]){ (char *)w->choice.from }, 1);
+        rc = sd_translated_open(&files, input, &sd_said_remarks,
+                                (char *[]){ (char *)w->choice.from }, 1);
     if (rc < 0)
         return rc;
     rc = load_and_write(c, w, input->translate ? &sd_input_capture : input,

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/model/model_source.h"
 #include "cli/read/command_captures.h"
+#include "cli/say.h"
 #include "outputs/translated.h"
 
 int sd_page_file_input(const struct sd_page_file *f, const struct sd_input **out)
@@ -30,7 +31,7 @@ static int put_captures(const struct sd_page_file *f, const struct sd_input *inp
 {
     struct sd_translated files;
     struct sd_profile *p = NULL;
-    int rc = sd_translated_open(&files, input, f->files, f->n_files);
+    int rc = sd_translated_open(&files, input, &sd_said_remarks, f->files, f->n_files);
 
     if (rc < 0)
         return rc;

@@ -566,7 +566,8 @@ static int report_profile(const struct sd_report_request *a)
 {
     struct sd_report_request opened = *a;
     struct sd_translated files;
-    int rc = sd_translated_open(&files, a->input, a->words, (size_t)a->n_words);
+    int rc = sd_translated_open(&files, a->input, &sd_said_remarks, a->words,
+                                (size_t)a->n_words);
 
     if (rc < 0)
         return rc;
@@ -626,6 +627,7 @@ const struct sd_verb sd_verb_report = {
         "An .lprof file, of kernprof or line_profiler, is printed as line_profiler "
         "prints it, also without Python; -s time puts the slowest functions first. It "
         "is read as data: nothing in it is run.\n\n"
+        "A .dat file of memory_profiler's mprof is reported as a capture.\n\n"
         "Times of --from and --to count from the start of the capture: 2s, "
         "500ms, 1.5m; a bare number is seconds.",
     .examples = "sonde report train.sonde\n"
@@ -636,6 +638,7 @@ const struct sd_verb sd_verb_report = {
                 "sonde report train.sonde --graph -o graph.svg    # who calls whom\n"
                 "sonde report old.pstats --graph | dot -Tpng -o graph.png\n"
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
+                "sonde report old.dat --plot --slope -o slope.png    # mprof's file\n"
                 "sonde report train.sonde --alloc --leaks    # what is never freed\n"
                 "sonde report train.sonde --scaling -o growth.svg    # time by size\n"
                 "sonde report train.sonde --json | jq .functions\n"

@@ -48,7 +48,7 @@ static int check(const struct sd_option_value *values)
 const struct sd_collector_about sd_about_rss = {
     .name = "rss",
     .place = SD_OUTSIDE,
-    .replaces = "mprof run",
+    .replaces = "mprof run, mprof attach",
     .summary = "reads over time what each process holds and uses: memory and its peak, "
                "CPU, threads, bytes read, written and sent",
     .cost =
