@@ -64,6 +64,31 @@ static const char *nobody(const struct table *t)
                                        : "[no Python frame]";
 }
 
+/* Before 3.12 a comprehension is a function of its own, whose name says nothing: its
+ * caller is the function that it stands in. */
+static bool is_comprehension(const char *name)
+{
+    return strcmp(name, "<listcomp>") == 0 || strcmp(name, "<dictcomp>") == 0 ||
+           strcmp(name, "<setcomp>") == 0;
+}
+
+static int put_comprehension(struct table *t, const struct sd_alloc_row *row,
+                             const char *name, struct sd_cell *to)
+{
+    uint32_t frame = sd_alloc_frame(t->p, row->stack, t->r->stacks.choice.is_mine);
+    uint32_t caller = sd_alloc_frame(t->p, t->p->stacks[frame].parent.at, false);
+    struct sd_buf words = { 0 };
+    int rc;
+
+    if (caller == NONE)
+        return put_text(t, name, to);
+    sd_buf_printf(&words, "%s.%s", t->p->sites[t->p->stacks[caller].site.at].name,
+                  name);
+    rc = words.bad ? sd_no_memory() : put_text(t, sd_buf_string(&words), to);
+    sd_buf_release(&words);
+    return rc;
+}
+
 static int put_function(struct table *t, const struct sd_alloc_row *row,
                         struct sd_cell *to)
 {
@@ -72,6 +97,8 @@ static int put_function(struct table *t, const struct sd_alloc_row *row,
 
     if (import)
         return put_text(t, import->name, to);
+    if (s && t->r->is_for_eyes && is_comprehension(s->name))
+        return put_comprehension(t, row, s->name, to);
     return put_text(t, s ? s->name : t->r->is_for_eyes ? nobody(t) : NULL, to);
 }
 
