@@ -17,7 +17,7 @@ enum { OPT_PROGRAMS };
 static const struct sd_option options[] = {
     [OPT_PROGRAMS] = { "programs", SD_FLAG, NULL,
                        "print the folder of programs instead, for PATH: kernprof, "
-                       "mprof",
+                       "mprof, memray",
                        0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };

@@ -63,6 +63,29 @@ enum sd_memray_allocator sd_memray_free_of(uint32_t by)
     }
 }
 
+const char *sd_memray_allocator_name(enum sd_memray_allocator by)
+{
+    static const char *const names[SD_MEMRAY_ALLOCATORS] = {
+        [SD_MEMRAY_PYMALLOC_FREE] = "PYMALLOC_FREE",
+        [SD_MEMRAY_PYMALLOC_MALLOC] = "PYMALLOC_MALLOC",
+        [SD_MEMRAY_PYMALLOC_CALLOC] = "PYMALLOC_CALLOC",
+        [SD_MEMRAY_PYMALLOC_REALLOC] = "PYMALLOC_REALLOC",
+        [SD_MEMRAY_FREE] = "FREE",
+        [SD_MEMRAY_MALLOC] = "MALLOC",
+        [SD_MEMRAY_REALLOC] = "REALLOC",
+        [SD_MEMRAY_CALLOC] = "CALLOC",
+        [SD_MEMRAY_POSIX_MEMALIGN] = "POSIX_MEMALIGN",
+        [SD_MEMRAY_ALIGNED_ALLOC] = "ALIGNED_ALLOC",
+        [SD_MEMRAY_MEMALIGN] = "MEMALIGN",
+        [SD_MEMRAY_VALLOC] = "VALLOC",
+        [SD_MEMRAY_PVALLOC] = "PVALLOC",
+        [SD_MEMRAY_MMAP] = "MMAP",
+        [SD_MEMRAY_MUNMAP] = "MUNMAP",
+    };
+
+    return by < SD_MEMRAY_ALLOCATORS && names[by] ? names[by] : "";
+}
+
 static bool is_free(enum sd_memray_allocator by)
 {
     return by == SD_MEMRAY_PYMALLOC_FREE || by == SD_MEMRAY_FREE ||

@@ -46,6 +46,7 @@ struct sd_py_alloc_row {
 /* By what memray would say that a block was allocated (enum sd_allocator), or freed. */
 enum sd_memray_allocator sd_memray_allocator_of(uint32_t by);
 enum sd_memray_allocator sd_memray_free_of(uint32_t by);
+const char *sd_memray_allocator_name(enum sd_memray_allocator by); /* "MALLOC" */
 /* Reads who began the recording out of the facts of a capture. */
 void sd_memray_find_main(struct sd_py_alloc_source *s);
 /* The number of a thread's track. */

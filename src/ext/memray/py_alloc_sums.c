@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "capture/alloc/alloc_cell.h"
 #include "ext/memray/alloc_record.h"
+#include "ext/memray/alloc_transform.h"
 #include "profile/alloc/alloc_history.h"
 #include "profile/alloc/alloc_totals.h"
 #include "profile/profile.h"
@@ -109,22 +110,37 @@ static bool value_of(const char *view, enum sd_alloc_value *value)
     return false;
 }
 
-static PyObject *rows(PyObject *self, PyObject *args)
+/* The rows of a view, which are the caller's; NULL with an exception set. */
+static struct sd_py_alloc_row *rows_of(PyObject *self, const char *view, bool merges,
+                                       size_t *n)
 {
     const struct sd_py_alloc_sums *s = sums_of(self);
     struct sd_py_alloc_row *all;
     enum sd_alloc_value value;
+
+    if (!value_of(view, &value))
+        return NULL;
+    all = sd_alloc((s->p->allocs.n + 1) * sizeof *all);
+    if (all)
+        *n = collect(s, value, merges, all);
+    else
+        sd_ext_raise(sd_no_memory());
+    return all;
+}
+
+static PyObject *rows(PyObject *self, PyObject *args)
+{
+    struct sd_py_alloc_row *all;
     const char *view;
     PyObject *list;
     int merges;
     size_t n;
 
-    if (!PyArg_ParseTuple(args, "sp", &view, &merges) || !value_of(view, &value))
+    if (!PyArg_ParseTuple(args, "sp", &view, &merges))
         return NULL;
-    all = sd_alloc((s->p->allocs.n + 1) * sizeof *all);
+    all = rows_of(self, view, merges, &n);
     if (!all)
-        return sd_ext_raise(sd_no_memory());
-    n = collect(s, value, merges, all);
+        return NULL;
     list = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; list && i < n; i++) {
         PyObject *one = sd_py_alloc_record_new(self, &all[i]);
@@ -136,6 +152,137 @@ static PyObject *rows(PyObject *self, PyObject *args)
     }
     sd_free(all);
     return list;
+}
+
+static sd_alloc_transform *transform_of(const char *kind)
+{
+    static const struct {
+        const char *name;
+        sd_alloc_transform *write;
+    } kinds[] = { { "csv", sd_alloc_transform_csv },
+                  { "gprof2dot", sd_alloc_transform_gprof2dot },
+                  { "speedscope", sd_alloc_transform_speedscope } };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, kind) == 0)
+            return kinds[i].write;
+    PyErr_Format(PyExc_ValueError, "csv, gprof2dot or speedscope, not %s", kind);
+    return NULL;
+}
+
+static PyObject *transform(PyObject *self, PyObject *args)
+{
+    struct sd_py_alloc_row *all = NULL;
+    sd_alloc_transform *write;
+    const char *kind, *view;
+    struct sd_out out;
+    int merges;
+    size_t n;
+
+    if (!PyArg_ParseTuple(args, "ssp", &kind, &view, &merges))
+        return NULL;
+    write = transform_of(kind);
+    if (write)
+        all = rows_of(self, view, merges, &n);
+    if (!all)
+        return NULL;
+    sd_out_to_memory(&out);
+    write(&out, &sums_of(self)->source, all, n);
+    sd_free(all);
+    return sd_ext_text(&out, 0);
+}
+
+/* --- Functions */
+
+enum column { BY_TOTAL = 1, BY_TOTAL_SHARE, BY_OWN, BY_OWN_SHARE, BY_BLOCKS };
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return a == b ? 0 : a > b ? -1 : 1;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct sd_alloc_function *x = a, *y = b;
+    int rc = compare_numbers(x->total_bytes, y->total_bytes);
+
+    if (rc == 0)
+        rc = strcmp(x->file, y->file);
+    return rc ? rc : strcmp(x->name, y->name);
+}
+
+static int by_own(const void *a, const void *b)
+{
+    const struct sd_alloc_function *x = a, *y = b;
+    int rc = compare_numbers(x->own_bytes, y->own_bytes);
+
+    return rc ? rc : by_total(a, b);
+}
+
+static int by_blocks(const void *a, const void *b)
+{
+    const struct sd_alloc_function *x = a, *y = b;
+    int rc = compare_numbers(x->blocks, y->blocks);
+
+    return rc ? rc : by_total(a, b);
+}
+
+static PyObject *function_object(const struct sd_alloc_function *f)
+{
+    return Py_BuildValue(
+        "(ssKKK)", f->name, f->file, (unsigned long long)f->total_bytes,
+        (unsigned long long)f->own_bytes, (unsigned long long)f->blocks);
+}
+
+static PyObject *functions_list(struct sd_alloc_function *all, size_t n, int column,
+                                size_t most)
+{
+    PyObject *list;
+
+    if (n > 0)
+        qsort(all, n, sizeof *all,
+              column <= BY_TOTAL_SHARE ? by_total
+              : column <= BY_OWN_SHARE ? by_own
+                                       : by_blocks);
+    n = n < most ? n : most;
+    list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *one = function_object(&all[i]);
+
+        if (one)
+            PyList_SET_ITEM(list, (Py_ssize_t)i, one);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *functions(PyObject *self, PyObject *args)
+{
+    struct sd_alloc_function *all = NULL;
+    struct sd_py_alloc_row *rows;
+    unsigned long long bytes = 0;
+    PyObject *list = NULL;
+    const char *view;
+    Py_ssize_t most;
+    size_t n, n_rows;
+    int column, rc;
+
+    if (!PyArg_ParseTuple(args, "sin", &view, &column, &most))
+        return NULL;
+    rows = rows_of(self, view, true, &n_rows);
+    if (!rows)
+        return NULL;
+    for (size_t i = 0; i < n_rows; i++)
+        bytes += rows[i].size;
+    rc = sd_alloc_transform_functions(&sums_of(self)->source, rows, n_rows, &all, &n);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        list = functions_list(all, n, column, most > 0 ? (size_t)most : 0);
+    sd_free(all);
+    sd_free(rows);
+    return list ? Py_BuildValue("(KN)", bytes, list) : NULL;
 }
 
 /* --- Facts */
@@ -264,6 +411,13 @@ static PyMethodDef methods[] = {
     { "rows", rows, METH_VARARGS,
       "rows(view, merge_threads)\n--\n\nReturns records of what is in the view peak, "
       "leaks, temporary or total." },
+    { "transform", transform, METH_VARARGS,
+      "transform(kind, view, merge_threads)\n--\n\nReturns them as text: csv, "
+      "gprof2dot or speedscope." },
+    { "functions", functions, METH_VARARGS,
+      "functions(view, column, n)\n--\n\nReturns (bytes of all, the first n of "
+      "(function, file, bytes with what it\ncalled, own bytes, blocks) by a column of "
+      "memray's summary)." },
     { "facts", facts, METH_NOARGS,
       "facts()\n--\n\nReturns what is known of the recording, as a dictionary." },
     { "meta", meta, METH_O,

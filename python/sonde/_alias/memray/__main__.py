@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+import sys
+
+from memray.commands import main
+
+sys.exit(main())
