@@ -205,6 +205,7 @@ static int add_beside(const struct sd_profile *p, const char *metric,
         other ? sd_profile_series(p, c->series[0]->track, other) : NULL;
     struct sd_curve *first = &out->curves[0], *curve;
     const char *label = first->name;
+    char *title;
 
     if (!s || s->n_buckets == 0)
         return 0;
@@ -214,9 +215,13 @@ static int add_beside(const struct sd_profile *p, const char *metric,
         .name = sd_arena_printf(a, "%s of %s", quantity_of(other), label),
     };
     first->name = sd_arena_printf(a, "%s of %s", quantity_of(metric), label);
-    out->title = sd_arena_printf(a, "%s beside %s", out->title, quantity_of(other));
-    if (!curve->name || !first->name || !out->title)
+    title = sd_arena_printf(a, "%s and %s over time", quantity_of(metric),
+                            quantity_of(other));
+    if (!curve->name || !first->name || !title)
         return sd_no_memory();
+    *title = (char)(*title - 'a' + 'A');
+    out->title = title;
+    out->quantity = "memory";
     return curve_of(s, 0, a, curve);
 }
 
@@ -628,7 +633,7 @@ int sd_analyse_curves_as(const struct sd_profile *p, const char *metric,
         set_trend(&out->curves[i]);
     out->has_boxes = how->has_boxes;
     rc = set_peak(a, out);
-    if (rc == 0)
+    if (rc == 0 && how->has_beside)
         rc = add_beside(p, metric, &c, a, out);
     out->title = how->title ? how->title : out->title;
     return rc < 0 ? rc : set_mark(p, metric, &c, a, out);

@@ -23,6 +23,8 @@ struct sd_plot_request {
     bool has_trends;                /* a straight line through each curve */
     bool has_boxes;                 /* sections as boxes behind the curves */
     bool has_no_sections;
+    bool has_beside; /* of what is a part of another metric (live heap of resident
+                        memory), that as well */
 };
 
 struct sd_view_request {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* events_csv: writes every event as a row, every metric of the capture as a column. The
- * name of a sample is the function it was in.  Traced calls come last: a row for each
- * function as it was called along one path, with what it did itself, and without a
- * time.
+ * name of a sample is the function it was in.  Traced calls and
+ * allocations come last: a row for each function as it was called along one path, with
+ * what it did or allocated itself, and without a time.
  *
  * Values are raw: nanoseconds, bytes, counts.  Metrics of one name share a column: a
  * row is a span, a point or a sample, never two of them. */
@@ -111,11 +111,12 @@ static const char *name_of(const struct sd_profile *p, const struct sd_event *e)
 }
 
 static void put_event(struct sd_out *out, const struct sd_profile *p,
-                      const struct columns *c, const struct sd_event *e)
+                      const struct columns *c, const char *kind,
+                      const struct sd_event *e)
 {
     const char *name = name_of(p, e);
 
-    sd_out_text(out, kind_of(e));
+    sd_out_text(out, kind);
     put_track(out, p, e->track);
     if (name)
         sd_csv_text(out, name, strlen(name));
@@ -137,6 +138,17 @@ static void put_event(struct sd_out *out, const struct sd_profile *p,
     sd_out_text(out, "\r\n");
 }
 
+static void put_totals(struct sd_out *out, const struct sd_profile *p,
+                       const struct columns *c, enum sd_evidence evidence)
+{
+    for (size_t i = 0; out->err == 0 && i < p->evidence[evidence].stacks.n; i++) {
+        int64_t values[SD_SAMPLE_METRICS];
+        struct sd_event e = sd_event_of_total(p, evidence, i, values);
+
+        put_event(out, p, c, sd_evidence[evidence].name, &e);
+    }
+}
+
 int sd_csv_write_events(const struct sd_output_job *job, struct sd_out *out)
 {
     const struct sd_profile *p = job->profile;
@@ -150,16 +162,12 @@ int sd_csv_write_events(const struct sd_output_job *job, struct sd_out *out)
     if (rc == 0)
         put_heading(out, &c);
     while (rc == 0 && out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
-        put_event(out, p, &c, &e);
+        put_event(out, p, &c, kind_of(&e), &e);
         rc = 0;
     }
-    for (size_t i = 0; rc == 0 && out->err == 0 && i < p->evidence[SD_CALLS].stacks.n;
-         i++) {
-        int64_t values[SD_SAMPLE_METRICS];
-
-        e = sd_event_of_calls(p, i, values);
-        put_event(out, p, &c, &e);
-    }
+    for (enum sd_evidence k = 0; rc == 0 && k < SD_EVIDENCES; k++)
+        if (sd_evidence_has_stacks(k) && k != SD_SAMPLES)
+            put_totals(out, p, &c, k);
     sd_events_free(events);
     release(&c);
     return rc;

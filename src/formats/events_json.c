@@ -194,15 +194,17 @@ static void put_values(struct sd_json *j, const struct sd_profile *p,
     sd_json_end(j);
 }
 
-/* What every function did itself, along each path, in the whole run. */
-static void put_calls(struct sd_json *j, const struct sd_profile *p)
+/* What every function did or allocated itself, along each path, in the whole run. */
+static void put_totals(struct sd_json *j, const struct sd_profile *p,
+                       enum sd_evidence evidence)
 {
-    if (!sd_profile_has(p, SD_CALLS))
+    if (!sd_evidence_has_stacks(evidence) || evidence == SD_SAMPLES ||
+        !sd_profile_has(p, evidence))
         return;
-    sd_json_key_array(j, "calls");
-    for (size_t i = 0; i < p->evidence[SD_CALLS].stacks.n; i++) {
+    sd_json_key_array(j, sd_evidence[evidence].name);
+    for (size_t i = 0; i < p->evidence[evidence].stacks.n; i++) {
         int64_t values[SD_SAMPLE_METRICS];
-        struct sd_event e = sd_event_of_calls(p, i, values);
+        struct sd_event e = sd_event_of_total(p, evidence, i, values);
 
         sd_json_object(j);
         sd_json_key_uint(j, "track", e.track.at);
@@ -309,7 +311,8 @@ int sd_json_write_events(const struct sd_output_job *job, struct sd_out *out)
     sd_json_init(&j, out, false);
     sd_json_object(&j);
     put_definitions(&j, p);
-    put_calls(&j, p);
+    for (enum sd_evidence k = 0; k < SD_EVIDENCES; k++)
+        put_totals(&j, p, k);
     put_pairs(&j, p);
     sd_json_key_array(&j, "events");
     while (out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "formats/format_frames.h"
 #include "formats/output.h"
+#include "profile/alloc/alloc_evidence.h"
 #include "formats/protobuf.h"
 
 enum { NONE = UINT32_MAX };
@@ -64,6 +65,15 @@ static uint64_t text(struct writer *w, const char *s)
 
 /* --- Parts of the profile */
 
+/* Programs know amounts of memory by the names that Go gave them. */
+static const char *name_of(const struct writer *w, const char *metric)
+{
+    const char *name =
+        w->evidence == SD_ALLOCATIONS ? sd_alloc_value_pprof(metric) : NULL;
+
+    return name ? name : metric;
+}
+
 static const char *unit_of(enum sd_unit unit)
 {
     switch (unit) {
@@ -82,7 +92,7 @@ static void put_types(struct writer *w)
     for (uint32_t k = 0; k < w->totals->n_metrics; k++) {
         const struct sd_metric *m = &w->p->metrics[w->totals->metrics[k].at];
 
-        sd_pb_number(&w->message, 1, text(w, m->name));
+        sd_pb_number(&w->message, 1, text(w, name_of(w, m->name)));
         sd_pb_number(&w->message, 2, text(w, unit_of(m->unit)));
         sd_pb_message(&w->top, PROFILE_SAMPLE_TYPE, &w->message);
         send(w);
@@ -207,7 +217,8 @@ static void put_facts(struct writer *w)
         sd_pb_number(&w->top, PROFILE_COMMENT, text(w, command));
     if (sd_totals_metric(w->p, w->totals, shown) == NONE)
         shown = NULL;
-    sd_pb_number(&w->top, PROFILE_DEFAULT_TYPE, text(w, shown));
+    sd_pb_number(&w->top, PROFILE_DEFAULT_TYPE,
+                 text(w, shown ? name_of(w, shown) : NULL));
     send(w);
 }
 

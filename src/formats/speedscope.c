@@ -65,6 +65,8 @@ static int put_stack(struct writer *w, uint32_t stack)
 
 static double weight(const struct writer *w, const struct sd_timed_sample *t)
 {
+    if (w->sampled.has_bytes)
+        return (double)t->wall_ns;
     return w->has_wall ? (double)t->wall_ns / 1e9 / (double)t->n : 1;
 }
 
@@ -109,7 +111,10 @@ static int put_thread(struct writer *w, const struct sd_samples_of_thread *t)
     sd_json_object(&w->j);
     sd_json_key_string(&w->j, "type", "sampled");
     sd_json_key_string(&w->j, "name", sd_buf_string(&name));
-    sd_json_key_string(&w->j, "unit", w->has_wall ? "seconds" : "none");
+    sd_json_key_string(&w->j, "unit",
+                       w->sampled.has_bytes ? "bytes"
+                       : w->has_wall        ? "seconds"
+                                            : "none");
     sd_json_key(&w->j, "startValue");
     sd_json_uint(&w->j, 0);
     sd_json_key(&w->j, "endValue");
@@ -148,7 +153,7 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
     const struct sd_profile *p = job->profile;
     const struct sd_stack_style style = sd_output_style(job);
     struct sd_stack_style in_full = style;
-    struct writer w = { .p = p, .style = &style };
+    struct writer w = { .p = p, .style = &style, .sampled.takes_bytes = true };
     int rc;
 
     in_full.has_full_files = true; /* as py-spy does here */

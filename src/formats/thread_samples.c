@@ -157,9 +157,14 @@ static int take_totals(const struct sd_profile *p, enum sd_evidence evidence,
     const struct sd_stack_totals *all = &p->evidence[evidence].stacks;
     uint32_t time = sd_totals_metric(p, all, sd_evidence_metric(p, evidence));
     uint32_t cpu = sd_totals_metric(p, all, "cpu_time");
+    bool is_of_bytes =
+        time != NONE && p->metrics[all->metrics[time].at].unit == SD_UNIT_BYTES;
     uint64_t *numbers = sd_thread_samples_number_stacks(p);
     int rc = numbers ? 0 : sd_no_memory();
 
+    out->has_bytes = is_of_bytes;
+    if (is_of_bytes && !out->takes_bytes)
+        time = NONE;
     out->has_wall = time != NONE;
     out->has_cpu = cpu != NONE;
     for (size_t i = 0; i < all->n && rc == 0; i++) {
@@ -198,7 +203,7 @@ int sd_thread_samples_collect(const struct sd_profile *p, const char *path,
     struct sd_table places = { 0 };
     int rc;
 
-    *out = (struct sd_thread_samples){ 0 };
+    *out = (struct sd_thread_samples){ .takes_bytes = out->takes_bytes };
     rc = has_totals ? take_totals(p, evidence, out, &places)
                     : take_samples(p, path, filter, style, out, &places);
     for (size_t i = 0; i < out->n; i++) {

@@ -6,7 +6,8 @@
  *
  * Traced calls are added up along their stacks, so when each of them was is not known:
  * they come as samples of their own time one after the other, depth first, as if every
- * function had been called once. */
+ * function had been called once.  Allocations are no time: whoever can show bytes asks
+ * for them, and gets bytes where nanoseconds stand. */
 #include "formats/stack_style.h"
 #include "profile/events.h"
 
@@ -30,9 +31,11 @@ struct sd_thread_samples {                /* all zero is a released one */
     struct sd_samples_of_thread *threads; /* owned; in order of first appearance */
     size_t n, cap;
     bool has_wall, has_cpu; /* known of them */
+    bool takes_bytes;       /* asked for before they are collected ... */
+    bool has_bytes;         /* ... and that is what they are */
 };
 
-/* Those that the style wants, with at least one frame. */
+/* Those that the style wants, with at least one frame.  *out says what it takes. */
 int sd_thread_samples_collect(const struct sd_profile *p, const char *path,
                               const struct sd_filter *filter,
                               const struct sd_stack_style *style,

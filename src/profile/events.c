@@ -182,12 +182,13 @@ struct sd_recording_time sd_events_recording(const struct sd_events *e)
     return (struct sd_recording_time){ h->created_real_ns, h->created_mono_ns };
 }
 
-struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i, int64_t *values)
+struct sd_event sd_event_of_total(const struct sd_profile *p, enum sd_evidence evidence,
+                                  size_t i, int64_t *values)
 {
-    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
-    const struct sd_stack_totals *t = calls;
+    const struct sd_stack_totals *t = &p->evidence[evidence].stacks;
 
-    sd_assert(i < calls->n && t->n_metrics <= SD_SAMPLE_METRICS);
+    sd_assert(sd_evidence_has_stacks(evidence) && evidence != SD_SAMPLES);
+    sd_assert(i < t->n && t->n_metrics <= SD_SAMPLE_METRICS);
     for (uint32_t k = 0; k < t->n_metrics; k++)
         values[k] = t->values[k][i];
     return (struct sd_event){ .kind = SD_EVENT_CALLS,

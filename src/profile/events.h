@@ -37,10 +37,10 @@ struct sd_event { /* borrowed until the next */
     uint32_t n_values;
 };
 
-/* The calls of one total of SD_CALLS, as an event without a time.  `values` is the room
- * for what it has, SD_SAMPLE_METRICS. */
-struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i,
-                                  int64_t *values);
+/* One total of evidence that has no events, traced calls or allocations, as an event
+ * without a time.  `values` is the room for what it has, SD_SAMPLE_METRICS. */
+struct sd_event sd_event_of_total(const struct sd_profile *p, enum sd_evidence evidence,
+                                  size_t i, int64_t *values);
 
 struct sd_events;
 /* `p` must have been loaded from this path; it and `filter` are borrowed while open. */

@@ -166,7 +166,8 @@ def test_live_on_a_terminal(folder):
         assert "served" not in text, text
         t.press("t", lambda x: "MainThread" in x, "threads")
         t.press("t", lambda x: figures(x), "functions again")
-        t.until(lambda x: "3.8 MiB" in figures(x), "all of it")
+        text = t.until(lambda x: "the program has ended" in x, "the end of the program")
+        equal(figures(text), ["3.8 MiB"], "live at the end")
         os.write(t.master, b"q")
         t.ends(3)
         contains(t.raw.decode("utf-8", "replace"), "served", "the output afterwards")

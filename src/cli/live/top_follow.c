@@ -15,7 +15,7 @@
 #include "cli/say.h"
 #include "profile/profile.h"
 
-enum { STEP_NS = 20 * 1000 * 1000 };
+enum { STEP_NS = 20 * 1000 * 1000, STEPS = 500 };
 
 static bool has_screen(void) { return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO); }
 
@@ -40,6 +40,15 @@ static int show(struct sd_top *t)
             sd_say("%s; the table is printed instead", sd_fail_text());
     }
     return rc == SD_ELACKS ? sd_top_plain(t, false) : rc;
+}
+
+/* A capture that is complete: who wrote it needs no signal any more. */
+static void wait_for_end(struct sd_top *t)
+{
+    for (int i = 0; i < STEPS && t->shown.has_ended && t->child->pid; i++) {
+        sd_top_wait(t, sd_clock_ns() + STEP_NS);
+        sd_top_child_reap(t->child);
+    }
 }
 
 static int status_of(int told)
@@ -84,6 +93,7 @@ int sd_top_follow(const struct sd_top_following *f, bool *is_recorded)
         return sd_say_failure(rc);
     if (wait_for_capture(&t))
         rc = show(&t);
+    wait_for_end(&t);
     sd_top_release(&t.shown);
     if (rc < 0)
         sd_say("%s", sd_fail_text());

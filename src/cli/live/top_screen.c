@@ -139,7 +139,7 @@ static void draw_foot(struct screen *s, int y, struct sd_buf *line)
         sd_buf_printf(line, "/%s", t->view.filter);
     else if (*s->message)
         sd_buf_text(line, s->message);
-    else if (t->shown.has_ended && !t->shown.is_file)
+    else if (t->shown.has_ended && (!t->shown.is_file || t->child))
         sd_buf_text(line, "the program has ended; q quits");
     else
         sd_buf_text(line, "q quit  s sort  t threads  / search  p pause  ? help");

@@ -112,8 +112,10 @@ static int read_stacks(struct sd_report_request *a, const char *metric)
         a->views.stacks.choice.evidence = &sd_evidence[SD_ALLOCATIONS];
         a->views.stacks.choice.metric = metric;
     }
-    if (a->form == SD_FORM_PLOT)
+    if (a->form == SD_FORM_PLOT) {
         a->views.metric = "heap";
+        a->views.plot.has_beside = true;
+    }
     if (a->form <= SD_FORM_JSON)
         a->views.views = v[SD_REPORT_TREE].number ? "calls" : "allocations";
     return 0;

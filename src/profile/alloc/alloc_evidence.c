@@ -24,6 +24,25 @@ static const struct {
     [SD_ALLOCS_LIVE_BLOCKS] = { "live_blocks", "blocks that were live then" },
 };
 
+const char *sd_alloc_value_pprof(const char *metric)
+{
+    static const char *const names[SD_ALLOCS_VALUES] = {
+        [SD_ALLOCS_PEAK_BYTES] = "peak_space",
+        [SD_ALLOCS_PEAK_BLOCKS] = "peak_objects",
+        [SD_ALLOCS_LEAKED_BYTES] = "inuse_space",
+        [SD_ALLOCS_LEAKED_BLOCKS] = "inuse_objects",
+        [SD_ALLOCS_TEMPORARY_BYTES] = "temporary_space",
+        [SD_ALLOCS_TEMPORARIES] = "temporary_objects",
+        [SD_ALLOCS_BYTES] = "alloc_space",
+        [SD_ALLOCS_BLOCKS] = "alloc_objects",
+    };
+
+    for (size_t v = 0; v < SD_ALLOCS_VALUES; v++)
+        if (strcmp(about[v].name, metric) == 0)
+            return names[v];
+    return NULL;
+}
+
 const char *sd_alloc_value_name(enum sd_alloc_value v)
 {
     sd_assert(v < SD_ALLOCS_VALUES);

@@ -17,4 +17,6 @@ int sd_alloc_evidence_make(struct sd_profile *p);
 const char *sd_alloc_evidence_layer(const struct sd_profile *p);
 /* The name of the metric that an amount has there: "peak_bytes". */
 const char *sd_alloc_value_name(enum sd_alloc_value v);
+/* The name of such a metric in heap profiles of Go ("alloc_space"), or NULL. */
+const char *sd_alloc_value_pprof(const char *metric);
 #endif

@@ -11,7 +11,10 @@ import type { Numbers, TableColumn, TableData } from '../types';
 
 const LINES: Record<string, string> = { function: 'its first', line: 'that was executed', module: 'none' };
 
-const isHiddenMetric = (name: string): boolean => name === 'samples'; // counts behind the shares are for programs
+const MANY = 4; // metrics; of more only the chosen one is shown, and the one that goes with it: bytes and blocks
+
+const isOther = (k: number, chosen: number, n: number): boolean => n > MANY && k >> 1 !== chosen >> 1;
+const isCount = (name: string): boolean => name === 'samples'; // counts behind the shares are for programs
 
 // By callee or by node, of a metric.
 interface Amounts {
@@ -30,8 +33,8 @@ function shareColumns(sums: TreeSums, of: Amounts, rows: Int32Array, metric: num
     column('self%', `share of ${evidence} taken in the function itself`, 'percent', share(of.self(metric))),
     column('cum%', `share of ${evidence} in it or in what it called`, 'percent', share(of.cum(metric))),
     ...metrics.flatMap((m, k) => [
-      column(`self_${m.name}`, m.meaning, m.unit, () => pick(of.self(k), rows), isHiddenMetric(m.name)),
-      column(`cum_${m.name}`, m.meaning, m.unit, () => pick(of.cum(k), rows), isHiddenMetric(m.name)),
+      column(`self_${m.name}`, m.meaning, m.unit, () => pick(of.self(k), rows), isCount(m.name) || isOther(k, metric, metrics.length)),
+      column(`cum_${m.name}`, m.meaning, m.unit, () => pick(of.cum(k), rows), isCount(m.name) || isOther(k, metric, metrics.length)),
     ]),
   ];
 }
@@ -79,7 +82,8 @@ export function sharePairs(sums: TreeSums, metric: number): TableData {
     column('caller', 'the function that calls', 'text', () => Uint32Array.from(rows, (p) => pairLabel(tree, callers.pairs.a[p]!))),
     column('callee', 'the function that is called', 'text', () => Uint32Array.from(rows, (p) => pairLabel(tree, callers.pairs.b[p]!))),
     column('cum%', `share of ${evidence} below this call`, 'percent', () => shares(shown, rows, sums.all(metric))),
-    ...metrics.map((m, k) => column(m.name, m.meaning, m.unit, () => pick(sums.pairSum(callers, sums.total(k)), rows))),
+    ...metrics.map((m, k) =>
+      column(m.name, m.meaning, m.unit, () => pick(sums.pairSum(callers, sums.total(k)), rows), isOther(k, metric, metrics.length))),
   ];
   return { columns, n: rows.length, parents: null, note: null };
 }
