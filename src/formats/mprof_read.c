@@ -12,9 +12,9 @@
 
 enum {
     NANO_DIGITS = 9,
-    WHOLE_MAX = 2000000000, /* MiB or seconds: two petabytes, the year 2033 and more */
-    SHOWN_BYTES = 40,       /* of a line that is refused */
+    SHOWN_BYTES = 40, /* of a line that is refused */
 };
+#define WHOLE_MAX INT64_C(9000000000) /* MiB or seconds: the year 2255 */
 
 /* What is left of a line: words with one space between. */
 struct words {
@@ -76,8 +76,10 @@ static bool take_nano(struct words *w, int64_t *out)
     for (; n_part < NANO_DIGITS; n_part++)
         part *= 10;
     sd_assert(part >= 0 && part < 1000000000);
+    if (n_whole == 0 || word.at < word.end || whole > WHOLE_MAX)
+        return false;
     *out = (whole * 1000000000 + part) * (is_negative ? -1 : 1);
-    return n_whole > 0 && word.at == word.end && whole <= WHOLE_MAX;
+    return true;
 }
 
 static bool take_time(struct words *w, uint64_t *ns)

@@ -38,6 +38,10 @@ TEST(mprof_memory_that_could_not_be_read_is_below_zero)
 {
     struct sd_mprof m;
 
+    CHECK(read_text(&m, "MEM 8999999999.999999999 8999999999.999999999\n") == 0);
+    CHECK(m.readings[0].at_ns == 8999999999999999999 &&
+          sd_mprof_bytes(m.readings[0].memory) == 9437184000000000);
+    sd_mprof_release(&m);
     CHECK(read_text(&m, "MEM -1.000000 1700000000.1\n\n") == 0);
     CHECK(m.n_readings == 1 && m.readings[0].memory == -1000000000 && m.has_empty_line);
     CHECK(m.readings[0].at_ns == 1700000000100000000);
@@ -55,6 +59,7 @@ TEST(mprof_lines_that_say_something_else_are_named)
         { "MEM 1,5 2.0\n", "line 1" },
         { "MEM  1.0 2.0\n", "line 1" },
         { "MEM 99999999999999999999 2.0\n", "line 1" },
+        { "MEM 1.0 9999999999.0\n", "line 1" },
         { "CHLD a 1.0 2.0\n", "after CHLD" },
         { "CHLD 99999999999 1.0 2.0\n", "after CHLD" },
         { "FUNC  1.0 2.0 1.0 2.0\n", "after FUNC" },

@@ -294,6 +294,11 @@ static int write(const struct sd_output_job *job, struct sd_out *out)
     struct writing w = { .p = job->profile, .root = find_root(job->profile) };
     int rc = gather(&w, job);
 
+    if (rc == 0 && w.n_points + w.n_calls == 0)
+        rc = sd_fail(SD_EABSENT,
+                     "there are no readings of resident memory to write as "
+                     "%s; record them with: sonde run --with rss",
+                     job->to);
     if (rc == 0 && w.n_points)
         qsort(w.points, w.n_points, sizeof *w.points, by_time);
     if (rc == 0 && w.n_calls)
@@ -315,7 +320,8 @@ const struct sd_output sd_output_mprof = {
     .summary = "resident memory over time and the memory around sections, as mprof "
                "writes it",
     .loses = "every metric but resident memory, stacks, peaks between two readings, "
-             "which thread and process a section is of",
+             "sections that did not read memory, which thread and process a section is "
+             "of",
     .needs = SD_HOLDS_READINGS,
     .reads_events = true,
     .write = write,

@@ -181,6 +181,9 @@ static int gather_points(struct translation *t)
 {
     const struct sd_mprof *m = &t->file;
 
+    if (m->n_readings + 2 * m->n_calls > UINT32_MAX)
+        return sd_fail(SD_EFULL, "a file of mprof has at most four thousand million "
+                                 "readings");
     t->points = sd_alloc((m->n_readings + 2 * m->n_calls + 1) * sizeof *t->points);
     if (!t->points)
         return sd_no_memory();

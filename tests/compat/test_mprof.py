@@ -124,6 +124,15 @@ def test_exit_codes_and_timeouts(folder):
         process.wait()
     done = mprof(folder, "attach", str(process.pid))
     equal((done.status, done.err), (1, "mprof: there is no process %d that can be read\n" % process.pid), "attach to none")
+    path = write(folder, "sonde-named", "#!/bin/sh\nsleep 60\n:\n")
+    os.chmod(path, 0o755)
+    process = subprocess.Popen([path], start_new_session=True)
+    try:
+        answers(folder, "attach", "-T", "0.1", "-t", "1", "-o", "n.dat", "onde-name")
+        contains(lines_of(folder, "n.dat")[0], "CMDLINE ['/bin/sh', '%s']" % path)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
     done = mprof(folder, "attach", "no-such-process")
     equal(done.status, 1, "attach to no name")
     contains(done.err, "Failed to find a process using hint: no-such-process")
@@ -235,7 +244,7 @@ def test_memory_profilers_own_mprof_reads_our_files_and_we_read_its(folder):
     equal((by_theirs.status, by_ours.status), (0, 0), "reading (%s%s)" % (by_theirs.err, by_ours.err))
     equal(by_ours.out, by_theirs.out, "what is read")
     contains(by_ours.out.splitlines()[-1], "of_work")
-    for command in (["peak"] + files, ["list"], ["peak", "--func", "__main__.outer", "ours.dat"]):
+    for command in (["run", "--help"], ["peak", "--help"], ["list", "--help"], ["rm", "--help"], ["clean", "--help"], ["peak"] + files, ["list"], ["peak", "--func", "__main__.outer", "ours.dat"]):
         words = [[PYTHON, at] + command for at in (os.path.join(theirs, "mprof.py"), os.path.join(helpers.PACKAGE_PATH, "sonde", "compat", "mprof.py"))]
         equal(mprof(folder, *command).out, run(words[0], cwd=folder, env=alias).out, " ".join(command))
 

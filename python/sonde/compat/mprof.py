@@ -364,7 +364,7 @@ def plot_action():
     args = _plot_parser().parse_args()
     filenames = get_profiles(args)
     for name in filenames:
-        if not _sonde.mprof_peaks(name, None)[0]:
+        if _sonde.mprof_peaks(name, None)[0] is None:
             print("** No memory usage values have been found in the profile file.**\nFile path: {0}\n"
                   "File may be empty or invalid.\nIt can be deleted with \"mprof rm {0}\"".format(name))
             sys.exit(0)
