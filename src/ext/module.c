@@ -20,6 +20,9 @@
 #include "collect/session.h"
 #include "cpython/compat_jit.h"
 #include "cpython/compat_state.h"
+#include "ext/alloc/py_traces.h"
+#include "ext/alloc/trace_file.h"
+#include "ext/alloc/trace_stats.h"
 #include "ext/calls/py_call_tables.h"
 #include "ext/calls/plain_stats.h"
 #include "ext/calls/py_profile.h"
@@ -512,6 +515,21 @@ static PyMethodDef module_methods[] = {
     { "line_loads", sd_py_line_stats_loads, METH_O, NULL },
     { "line_sum", sd_py_line_stats_add_up, METH_O, NULL },
     { "plain_stats", sd_plain_stats, METH_VARARGS, NULL },
+    { "traces_start", sd_py_traces_start, METH_VARARGS, NULL },
+    { "traces_stop", sd_py_traces_stop, METH_NOARGS, NULL },
+    { "traces_are_on", sd_py_traces_are_on, METH_NOARGS, NULL },
+    { "traces_limit", sd_py_traces_limit, METH_NOARGS, NULL },
+    { "traces_memory", sd_py_traces_memory, METH_NOARGS, NULL },
+    { "traces_own_memory", sd_py_traces_own_memory, METH_NOARGS, NULL },
+    { "traces_reset_peak", sd_py_traces_reset_peak, METH_NOARGS, NULL },
+    { "traces_clear", sd_py_traces_clear, METH_NOARGS, NULL },
+    { "traces_all", sd_py_traces_all, METH_O, NULL },
+    { "traces_of", sd_py_traces_of, METH_O, NULL },
+    { "trace_groups", sd_trace_stats_groups, METH_VARARGS, NULL },
+    { "trace_differences", sd_trace_stats_differences, METH_VARARGS, NULL },
+    { "trace_sort", sd_trace_stats_sort, METH_O, NULL },
+    { "trace_filter", sd_trace_stats_filter, METH_VARARGS, NULL },
+    { "trace_load", sd_trace_file_load, METH_O, NULL },
     { NULL, NULL, 0, NULL },
 };
 

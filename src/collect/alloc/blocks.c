@@ -13,6 +13,7 @@
 #include "capture/cells.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/stacks.h"
+#include "collect/alloc/traces.h"
 #include "collect/peak.h"
 #include "process/usage.h"
 
@@ -447,4 +448,92 @@ void sd_blocks_end(void)
     blocks.sums = NULL;
     blocks.n = blocks.n_slots = blocks.n_sums = 0;
     unlock();
+}
+
+/* --- What lives now */
+
+bool sd_blocks_lock(void) { return lock(); }
+void sd_blocks_unlock(void) { unlock(); }
+
+void sd_blocks_figures(uint64_t *live_bytes, uint64_t *peak_bytes, uint64_t *own_bytes)
+{
+    if (!lock())
+        return;
+    *live_bytes = blocks.root->live_bytes;
+    *peak_bytes = blocks.root->peak_bytes;
+    *own_bytes = blocks.n * sizeof *blocks.slots + blocks.n_sums * sizeof *blocks.sums +
+                 sd_cells_n(blocks.cells) * sizeof(struct sd_alloc_sum_cell);
+    unlock();
+}
+
+void sd_blocks_reset_peak(void)
+{
+    if (!lock())
+        return;
+    blocks.root->peak_bytes = blocks.root->live_bytes;
+    blocks.root->epoch++;
+    unlock();
+}
+
+void sd_blocks_clear(void)
+{
+    if (!lock())
+        return;
+    madvise(blocks.slots, blocks.n_slots * sizeof *blocks.slots, MADV_DONTNEED);
+    blocks.n = 0;
+    sd_ranges_release(&blocks.mapped);
+    for (uint32_t i = 1; i < sd_cells_n(blocks.cells); i++)
+        touch(i)->live_count = touch(i)->live_bytes = 0;
+    blocks.root->live_bytes = blocks.root->peak_bytes = 0;
+    blocks.root->epoch++;
+    unlock();
+}
+
+static struct sd_trace trace_of(uint64_t address, uint64_t size, uint64_t sum)
+{
+    return (struct sd_trace){ address, size, cell_at(SUM(sum))->stack };
+}
+
+size_t sd_blocks_copy(struct sd_trace *to, size_t room)
+{
+    size_t n, at = 0;
+
+    if (!lock())
+        return 0;
+    n = blocks.n + blocks.mapped.n;
+    for (size_t i = 0; n <= room && i < blocks.n_slots; i++)
+        if (blocks.slots[i].address)
+            to[at++] =
+                trace_of(blocks.slots[i].address, blocks.slots[i].size_sum >> SUM_BITS,
+                         blocks.slots[i].size_sum);
+    for (size_t i = 0; n <= room && i < blocks.mapped.n; i++) {
+        const struct sd_range *r = &blocks.mapped.at[i];
+
+        to[at++] = trace_of(r->from, r->to - r->from, r->value);
+    }
+    unlock();
+    return n;
+}
+
+bool sd_blocks_find(uint64_t address, struct sd_trace *out)
+{
+    const struct sd_range *range;
+    bool is_there = false;
+    size_t i;
+
+    if (!lock())
+        return false;
+    for (i = home(address); blocks.slots[i].address; i = next(i))
+        if (blocks.slots[i].address == address) {
+            uint64_t value = blocks.slots[i].size_sum;
+
+            *out = trace_of(address, value >> SUM_BITS, value);
+            is_there = true;
+            break;
+        }
+    range = is_there ? NULL : sd_ranges_find(&blocks.mapped, address);
+    if (range)
+        *out = trace_of(address, range->to - range->from, range->value);
+    unlock();
+    return is_there || range;
 }

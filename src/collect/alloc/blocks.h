@@ -5,6 +5,7 @@
  *
  * Live blocks are in memory of this process; the sums are cells of the table of stacks
  * (capture/alloc/alloc_cell.h) and survive any death.  One lock is over all of it. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,4 +26,15 @@ void sd_blocks_undo(struct sd_alloc_thread *t, const void *p);
 void sd_blocks_unmap(const void *p, size_t size);
 /* Forgets all; before the table of stacks ends. */
 void sd_blocks_end(void);
+
+/* For traces.c: what lives now.  Where nothing is recorded they do nothing. */
+struct sd_trace;
+bool sd_blocks_lock(void); /* also taken before a fork; false: nothing is locked */
+void sd_blocks_unlock(void);
+void sd_blocks_figures(uint64_t *live_bytes, uint64_t *peak_bytes, uint64_t *own_bytes);
+void sd_blocks_reset_peak(void);
+void sd_blocks_clear(void);
+/* Copies them unless there are more than `room`; returns how many there are. */
+size_t sd_blocks_copy(struct sd_trace *to, size_t room);
+bool sd_blocks_find(uint64_t address, struct sd_trace *out);
 #endif

@@ -3,12 +3,14 @@
 
 #include <stdatomic.h>
 
+#include "base/error.h"
 #include "collect/alloc/alloc_link.h"
 #include "collect/alloc/code_names.h"
 #include "collect/alloc/process_recording.h"
 #include "collect/alloc/pymem.h"
 #include "collect/alloc/pymem_watch.h"
 #include "collect/alloc/thread_names.h"
+#include "collect/alloc/traces.h"
 #include "collect/alloc/walk.h"
 #include "collect/inside.h"
 #include "collect/session.h"
@@ -66,7 +68,7 @@ static void watch_end(void)
 
 /* --- Starting -------------------------------------------------------------------- */
 
-static const struct sd_alloc_language python = {
+const struct sd_alloc_language sd_alloc_python = {
     .walk = sd_alloc_walk,
     .walk_inner = sd_alloc_walk_inner,
     .thread_name = sd_alloc_thread_name,
@@ -98,6 +100,9 @@ static int start(const struct sd_option_value *v)
 {
     int rc = sd_about_alloc.check(v);
 
+    if (rc >= 0 && sd_traces_are_on())
+        return sd_fail(SD_EEXISTS, "sonde.compat.tracemalloc traces this process; call "
+                                   "its stop() first");
     if (rc >= 0 && !recording.watches_end)
         watch_end(); /* first: what it allocates is not the program's */
     if (rc >= 0)
@@ -108,7 +113,7 @@ static int start(const struct sd_option_value *v)
     if (recording.is_linked)
         sd_session_lend_ticks(sd_alloc_link.recorder->tick);
     recording.runs = true;
-    atomic_store(&sd_alloc_link.recorder->language, &python);
+    atomic_store(&sd_alloc_link.recorder->language, &sd_alloc_python);
     sd_uncounted_tell(sd_alloc_link.hear_uncounted);
     end_record();
     sd_alloc_pymem_start(sd_alloc_link.recorder->layers & SD_LAYER_PY);

@@ -6,6 +6,9 @@
  * Other code may take our hooks away (tracemalloc.stop puts back what it found). */
 #include <stdbool.h>
 
+/* What the recorder asks of Python. */
+extern const struct sd_alloc_language sd_alloc_python;
+
 /* With the interpreter's lock.  `records` false: only code objects that are freed are
  * noticed. */
 void sd_alloc_pymem_start(bool records);

@@ -497,6 +497,10 @@ void sd_alloc_recorder_after_fork(void)
 {
     struct sd_alloc_recorder *r = &sd_alloc_recorder;
 
+    if (r->is_on && !r->writer) {
+        pthread_mutex_init(&threads.lock, NULL);
+        return; /* in memory, which is the child's own now */
+    }
     sd_alloc_stacks_forget();
     if (!r->is_on)
         return;

@@ -356,6 +356,21 @@ int sd_alloc_stacks_begin(struct sd_writer *w)
     return rc;
 }
 
+uint64_t sd_alloc_stacks_bytes(void)
+{
+    const struct sd_alloc_index *ix = atomic_load(&sd_alloc_stacks.index);
+    uint64_t bytes = 0;
+
+    sd_alloc_stacks_lock();
+    if (stacks.table)
+        bytes = (uint64_t)sd_cells_n_segments(stacks.table) * SD_SEGMENT +
+                stacks.cap * sizeof *stacks.nodes +
+                stacks.cap_known * sizeof *stacks.known +
+                (ix->mask + 1) * sizeof ix->slots[0];
+    sd_alloc_stacks_unlock();
+    return bytes;
+}
+
 void sd_alloc_stacks_end(void)
 {
     sd_alloc_stacks_lock();

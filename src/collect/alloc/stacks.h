@@ -124,4 +124,6 @@ uint64_t sd_alloc_stacks_table(void);
 void sd_alloc_stacks_lock(void);
 void sd_alloc_stacks_unlock(void);
 struct sd_cells *sd_alloc_stacks_cells(void);
+/* What all of it takes. */
+uint64_t sd_alloc_stacks_bytes(void);
 #endif

@@ -11,6 +11,7 @@
 #include "capture/log.h"
 #include "collect/alloc/memory_clock.h"
 #include "collect/alloc/recorder.h"
+#include "collect/alloc/traces.h"
 #include "collect/inside.h"
 #include "collect/own.h"
 #include "collect/session.h"
@@ -87,9 +88,13 @@ static bool is_recorded(PyObject *self)
 {
     const char *with = secure_getenv("SONDE_WITH");
 
-    if (!sd_session_has_capture())
+    if (sd_traces_are_on())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "sonde.compat.tracemalloc traces this process; call its stop() "
+                        "before track()");
+    else if (!sd_session_has_capture())
         return false;
-    if (tracking_pid)
+    else if (tracking_pid)
         refuse_second(self);
     else if (sd_own_is_here())
         PyErr_SetString(PyExc_RuntimeError,
