@@ -110,4 +110,96 @@ def test_closed_descriptors(folder):
     check(folder, "work(5000)\nos.closerange(3, 1000)\nf = [open(os.devnull, 'wb') for _ in range(20)]\n[one.write(b'x') for one in f]\n", "descriptors closed and others in their places")
 
 
+# ---- all at once
+
+SECONDS = float(os.environ.get("STRESS", 2))
+
+
+def test_stress(folder):
+    """Threads, forks, starts and libraries that are opened and closed; STRESS is for how many seconds."""
+    library = os.path.join(folder, "allocated.so")
+    done = run(["cc", "-O2", "-pthread", "-shared", "-fPIC", "-o", library, os.path.join(TARGETS, "allocated.c"), "-l:libstdc++.so.6"])
+    equal(done.status, 0, done.err)
+    for mode in MODES + ["sample"]:
+        path = os.path.join(folder, mode + ".sonde")
+        seconds = SECONDS if mode == "full" else SECONDS / 2
+        done = sonde("alloc", "-q", "--mode", mode, "-o", path, "--python", PYTHON, os.path.join(TARGETS, "allocation_stress.py"), library, str(seconds),
+                     env=clean_env(PYTHONWARNINGS="ignore"))
+        equal((done.status, done.err), (5, ""), "status and words, %s: %s" % (mode, done.out[:300]))
+        equal(json.loads(done.out.splitlines()[0]), {"errors": [], "idle": []}, "what went wrong, %s" % mode)
+        asked = sonde("report", path, "--alloc", "--json", "--total", "--by", "process")
+        equal((asked.status, asked.err), (0, ""), "the report, %s" % mode)
+        s = json.loads(asked.out)["alloc"]
+        equal((s["overlaps"], s["lost"]), (0, 0), "overlaps and lost, %s" % mode)
+        assert s["allocations"] > 20000, "%s: %r" % (mode, s)
+
+
+# ---- no room
+
+
+def check_lost(answer, err, what, mode):
+    """A free that was lost leaves its block, over which another begins: so overlaps may be told, too."""
+    s = answer["alloc"]
+    assert s["lost"] or "lost" in err or "missing" in err or "room" in err, "nothing is said of the loss, with %s, %s: %r" % (what, mode, err)
+    assert s["allocations"] >= 1000, "what there was room for is not there, with %s, %s: %r" % (what, mode, s)
+
+
+MUCH = "import sys\nwork(3000)\nfill()\nfor i in range(2000):\n    names = {}\n    exec('def f%d():\\n    return [[1] * 20 for _ in range(30)]' % i, names)\n    names['f%d' % i]()\n"
+
+
+def test_full_disk(folder):
+    """The program goes on, and the loss is told."""
+    program = write(folder, "program.py", WORK + FILL + MUCH + END)
+    for mode in MODES:
+        with small_disk(folder, "12m") as disk:
+            path, filler = os.path.join(disk, "x.sonde"), os.path.join(disk, "filler")
+            done = sonde("alloc", "-q", "--mode", mode, "-o", path, "--python", PYTHON, program, filler)
+            equal((done.status, done.out.splitlines()[:1]), (5, ["done 200"]), done.err)
+            os.unlink(filler)
+            asked = sonde("report", path, "--alloc", "--json", "--total", "--by", "function")
+            equal(asked.status, 0, asked.err)
+            check_lost(json.loads(asked.out), done.err + asked.err, "a full disk", mode)
+
+
+def limited(what, limit):
+    return lambda: resource.setrlimit(what, (limit, limit))
+
+
+def test_limit_on_files(folder):
+    program = write(folder, "program.py", WORK + MUCH.replace("fill()", "work(200000)") + END)
+    for mode in MODES:
+        for limit in (1 * MIB,):
+            path = os.path.join(folder, "x%d%s.sonde" % (limit, mode))
+            done = sonde("alloc", "-q", "--mode", mode, "-o", path, "--python", PYTHON, program, preexec_fn=limited(resource.RLIMIT_FSIZE, limit))
+            equal((done.status, done.out.splitlines()[:1]), (5, ["done 200"]), "under a limit of %d, %s: %s" % (limit, mode, done.err))
+            asked = sonde("report", path, "--alloc", "--json", "--total", "--by", "function")
+            equal(asked.status, 0, asked.err)
+            check_lost(json.loads(asked.out), done.err + asked.err, "a limit of %d" % limit, mode)
+
+
+def test_limit_on_memory(folder):
+    """Refused, or the program's own end."""
+    program = write(folder, "program.py", WORK + "work(50000)\n" + END)
+    for limit in (24, 40, 64, 96, 160):
+        for mode in MODES:
+            how = dict(preexec_fn=limited(resource.RLIMIT_AS, limit * MIB))
+            alone = run([PYTHON, program], **how)
+            done = sonde("alloc", "-q", "--force", "--mode", mode, "-o", os.path.join(folder, "x.sonde"), "--python", PYTHON, program, **how)
+            assert done.status >= 0, "sonde died of signal %d under %d MiB, %s: %r" % (-done.status, limit, mode, done.err)
+            if alone.status == 5 and done.status != 1:
+                equal((done.status, done.out.splitlines()[:1]), (5, ["done 200"]), "under %d MiB, %s: %s" % (limit, mode, done.err))
+    path = os.path.join(folder, "y.sonde")
+    done = sonde("alloc", "-q", "-o", path, "--python", PYTHON, program, preexec_fn=limited(resource.RLIMIT_AS, 600 * MIB))
+    equal((done.status, done.err), (5, ""), "under 600 MiB")
+
+
+def test_largest_file(folder):
+    program = write(folder, "program.py", WORK + "import random\nfor i in range(30):\n    kept = [bytes(random.randrange(5000)) for _ in range(20000)]\n" + END)
+    path = os.path.join(folder, "x.sonde")
+    done = sonde("alloc", "-q", "--max-file", "1MiB", "-o", path, "--python", PYTHON, program)
+    equal((done.status, done.out.splitlines()[:1]), (5, ["done 200"]), done.err)
+    contains(done.err, "the recording of allocations in process", "what is said")
+    between(os.path.getsize(path), 0.5 * MIB, 2 * MIB, "size of the file")
+
+
 run_tests(globals())

@@ -454,6 +454,24 @@ static bool enter(struct sd_got_slots *s)
 
 static void leave(struct sd_got_slots *s) { atomic_store(&s->busy_pid, 0); }
 
+static bool may_look(const struct sd_got_slots *s)
+{
+    return !s->is_forked || atomic_load(&s->has_opened);
+}
+
+void sd_got_slots_before_fork(struct sd_got_slots *s) { s->is_held = enter(s); }
+
+void sd_got_slots_after_fork(struct sd_got_slots *s, bool is_child)
+{
+    if (is_child) {
+        s->is_forked = true;
+        atomic_store(&s->has_opened, false);
+    }
+    if (s->is_held)
+        leave(s);
+    s->is_held = false;
+}
+
 static void walk(struct sd_got_slots *s)
 {
     struct walk w = { .slots = s, .is_settled = true, .is_first = true };
@@ -470,6 +488,8 @@ static void walk(struct sd_got_slots *s)
 int sd_got_slots_start(struct sd_got_slots *s, const struct sd_originals *originals,
                        const struct sd_hook *hooks, size_t n)
 {
+    if (s->n_hooks && !may_look(s))
+        return 0; /* they were left as they are */
     sd_assert(s->n_hooks == 0 && s->n_objects == 0);
     if (!enter(s))
         return sd_fail(SD_EUSAGE, "cannot record native allocations: this process was "
@@ -490,7 +510,7 @@ void sd_got_slots_update(struct sd_got_slots *s)
 {
     int saved = errno;
 
-    if (enter(s)) {
+    if (may_look(s) && enter(s)) {
         if (s->n_hooks)
             walk(s);
         leave(s);
@@ -498,9 +518,11 @@ void sd_got_slots_update(struct sd_got_slots *s)
     errno = saved;
 }
 
-void sd_got_slots_expect_deep_binding(struct sd_got_slots *s)
+void sd_got_slots_expect(struct sd_got_slots *s, bool has_deep_binding)
 {
-    atomic_store(&s->has_deep_binding, true);
+    atomic_store(&s->has_opened, true);
+    if (has_deep_binding)
+        atomic_store(&s->has_deep_binding, true);
 }
 
 /* --- The end ---------------------------------------------------------------------- */
@@ -524,7 +546,7 @@ void sd_got_slots_stop(struct sd_got_slots *s)
 {
     struct walk w = { .slots = s };
 
-    if (!enter(s))
+    if (!may_look(s) || !enter(s))
         return;
     dl_iterate_phdr(visit_back, &w);
     for (size_t i = 0; i < s->n_objects; i++)

@@ -32,6 +32,9 @@ struct sd_got_slots {            /* all zero is none */
     bool is_settled;               /* every object was complete then */
     _Atomic bool has_deep_binding; /* an object has been opened with RTLD_DEEPBIND */
     _Atomic int32_t busy_pid;      /* process in which a thread walks; 0: none */
+    bool is_held;                  /* over a fork */
+    bool is_forked;                /* this is the child of a fork, which ... */
+    _Atomic bool has_opened;       /* ... has opened an object itself */
 };
 
 struct sd_got_counts {
@@ -47,8 +50,13 @@ int sd_got_slots_start(struct sd_got_slots *s, const struct sd_originals *origin
 /* Does the same for objects that were loaded since; costs little when there are none.
  * Any thread, not in a signal handler. */
 void sd_got_slots_update(struct sd_got_slots *s);
-/* An object is about to be opened with RTLD_DEEPBIND. */
-void sd_got_slots_expect_deep_binding(struct sd_got_slots *s);
+/* An object is about to be opened; with RTLD_DEEPBIND. */
+void sd_got_slots_expect(struct sd_got_slots *s, bool has_deep_binding);
+/* A fork: no thread of ours is in the linker meanwhile, as its lock over the list of
+ * objects would stay locked in the child.  Another thread may be: so the child looks at
+ * objects only when it has opened one itself, for which it needed that lock, too. */
+void sd_got_slots_before_fork(struct sd_got_slots *s);
+void sd_got_slots_after_fork(struct sd_got_slots *s, bool is_child);
 /* Gives each slot back what it held, unless it was changed again since. */
 void sd_got_slots_stop(struct sd_got_slots *s);
 struct sd_got_counts sd_got_slots_count(const struct sd_got_slots *s);

@@ -345,8 +345,7 @@ static void *hook_dlopen(const char *path, int flags)
 {
     void *handle;
 
-    if (flags & RTLD_DEEPBIND)
-        sd_got_slots_expect_deep_binding(&slots);
+    sd_got_slots_expect(&slots, flags & RTLD_DEEPBIND);
     if (depends_on_caller(path))
         return ORIGINAL(dlopen)(path, flags);
     handle = ORIGINAL(dlopen)(path, flags);
@@ -396,6 +395,13 @@ int sd_alloc_natives_start(void)
     if (!hooks[AT_malloc].original)
         rc = sd_originals_find(&originals, hooks, N_NATIVES);
     return rc < 0 ? rc : sd_got_slots_start(&slots, &originals, hooks, N_NATIVES);
+}
+
+void sd_alloc_natives_before_fork(void) { sd_got_slots_before_fork(&slots); }
+
+void sd_alloc_natives_after_fork(bool is_child)
+{
+    sd_got_slots_after_fork(&slots, is_child);
 }
 
 void sd_alloc_natives_stop(void) { sd_got_slots_stop(&slots); }

@@ -21,6 +21,9 @@ int sd_alloc_natives_start(void);
 /* Slots hold again what they held.  The functions stay callable: a thread may be in
  * one, and a program may have asked dlsym for one. */
 void sd_alloc_natives_stop(void);
+/* Around a fork, in the process and in its child. */
+void sd_alloc_natives_before_fork(void);
+void sd_alloc_natives_after_fork(bool is_child);
 /* Looks for libraries that were loaded since; costs little when there are none. */
 void sd_alloc_natives_update(void);
 /* How many slots were changed and how many were not. */

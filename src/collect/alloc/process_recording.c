@@ -33,13 +33,21 @@ static void tell_facts(const struct sd_option_value *v)
         sd_log_meta(l, SD_META_ALLOC_SAMPLE, bytes);
 }
 
+static void after_fork_here(void) { sd_alloc_natives_after_fork(false); }
+
+static void after_fork_in_child(void)
+{
+    sd_alloc_natives_after_fork(true);
+    sd_alloc_recorder_after_fork();
+}
+
 static void watch_forks(void)
 {
     if (recording.watches_forks)
         return;
     sd_session_watch_forks(); /* first: its handler in the child comes before ours */
-    recording.watches_forks =
-        pthread_atfork(NULL, NULL, sd_alloc_recorder_after_fork) == 0;
+    recording.watches_forks = pthread_atfork(sd_alloc_natives_before_fork,
+                                             after_fork_here, after_fork_in_child) == 0;
 }
 
 int sd_process_recording_begin(const struct sd_option_value *v)
