@@ -14,7 +14,11 @@
 #include "base/encoding/json.h"
 #include "base/file.h"
 #include "base/matcher_testing.h"
+#include "base/mem.h"
 #include "outputs/outputs.h"
+#include "profile/alloc/alloc_counts.h"
+#include "profile/alloc/alloc_history.h"
+#include "profile/alloc/alloc_lifetimes.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
@@ -83,6 +87,27 @@ static void write_formats(const struct sd_profile *p, const char *path, int nowh
     }
 }
 
+/* Every allocation of the file, and what is made of them. */
+static void read_history(const char *path)
+{
+    struct sd_alloc_place_count *lines = NULL;
+    struct sd_alloc_lifetimes lifetimes = { 0 };
+    struct sd_alloc_counts counts = { 0 };
+    struct sd_alloc_history *h;
+    size_t n_lines;
+
+    if (sd_alloc_history_open(path, 0, 1, &h) == 0)
+        sd_alloc_lifetimes_read(&lifetimes, h, false, 2);
+    sd_alloc_history_free(h);
+    if (sd_alloc_history_open(path, 0, 0, &h) == 0 &&
+        sd_alloc_counts_read(&counts, h) == 0)
+        sd_alloc_counts_lines(&counts, h, &lines, &n_lines);
+    sd_alloc_history_free(h);
+    sd_alloc_lifetimes_release(&lifetimes);
+    sd_alloc_counts_release(&counts);
+    sd_free(lines);
+}
+
 static void write_all(const struct sd_profile *p, const uint8_t *data, size_t n)
 {
     int fd = memfd_create("fuzz", 0), nowhere = open("/dev/null", O_WRONLY);
@@ -91,6 +116,8 @@ static void write_all(const struct sd_profile *p, const uint8_t *data, size_t n)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd >= 0 && nowhere >= 0 && sd_write_all(fd, data, n) == 0)
         write_formats(p, path, nowhere);
+    if (fd >= 0)
+        read_history(path);
     close(fd);
     close(nowhere);
 }

@@ -64,6 +64,8 @@ static int begin_thread(void)
     pthread_condattr_destroy(&how);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&memory_clock.thread, NULL, run, NULL);
+    if (rc == 0)
+        pthread_setname_np(memory_clock.thread, "sonde clock");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }

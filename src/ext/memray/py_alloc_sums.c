@@ -307,6 +307,14 @@ static uint64_t sum_of(const struct sd_py_alloc_sums *s, enum sd_alloc_value v)
     return sum;
 }
 
+static bool has_native(const struct sd_profile *p)
+{
+    for (size_t i = 0; i < p->n_sites; i++)
+        if (p->sites[i].is_native)
+            return true;
+    return false;
+}
+
 static PyObject *facts(PyObject *self, PyObject *unused)
 {
     const struct sd_py_alloc_sums *s = sums_of(self);
@@ -316,7 +324,7 @@ static PyObject *facts(PyObject *self, PyObject *unused)
 
     (void)unused;
     return Py_BuildValue(
-        "{sKsKsKsKsKsKsKsKsn}", "pid", (unsigned long long)pid, "main_tid",
+        "{sKsKsKsKsKsKsKsKsnsO}", "pid", (unsigned long long)pid, "main_tid",
         (unsigned long long)(s->source.main_tid ? s->source.main_tid : pid),
         "allocations", (unsigned long long)sum_of(s, SD_ALLOCS_BLOCKS), "bytes",
         (unsigned long long)sum_of(s, SD_ALLOCS_BYTES), "frees",
@@ -324,7 +332,7 @@ static PyObject *facts(PyObject *self, PyObject *unused)
         (unsigned long long)f->peak_bytes, "started_ns",
         (unsigned long long)p->real_zero_ns, "ended_ns",
         (unsigned long long)(p->real_zero_ns + p->run_end_ns), "stacks",
-        (Py_ssize_t)p->n_stacks);
+        (Py_ssize_t)p->n_stacks, "native", has_native(p) ? Py_True : Py_False);
 }
 
 /* What the recording has noted under this name, or None. */

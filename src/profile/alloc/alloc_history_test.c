@@ -372,3 +372,45 @@ TEST(counts_say_how_often_where_and_by_what)
     sd_alloc_history_free(h);
     sd_maker_release(&m);
 }
+
+/* --- Damage */
+
+static uint64_t draw(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
+
+/* Tags and numbers that mean something here and there. */
+static void put_any(struct events *e, uint64_t *state)
+{
+    size_t n = 20 + draw(state) % 200;
+
+    for (size_t i = 0; i < n; i++)
+        *e->at++ = (uint8_t)(draw(state) % 3 ? draw(state) % 24 : draw(state));
+}
+
+TEST(any_bytes_of_events_are_read_to_their_end)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct events a = { .at = a.bytes }, b = { .at = b.bytes };
+        struct sd_alloc_lifetimes l = { 0 };
+        struct sd_alloc_history *h;
+        struct sd_maker m;
+        uint64_t random = seed;
+
+        sd_maker_begin(&m);
+        put_table(&m);
+        put_any(&a, &random);
+        put_any(&b, &random);
+        put_thread(&m, 11, 70, 71, 1, &a);
+        put_thread(&m, 12, 70, 72, 2, &b);
+        h = open_history(&m, seed % 3);
+        CHECK(sd_alloc_lifetimes_read(&l, h, seed % 2, 1) == 0);
+        for (size_t i = 0; i < l.n; i++)
+            CHECK(l.items[i].by < SD_ALLOCATORS && l.items[i].from <= l.items[i].to);
+        sd_alloc_lifetimes_release(&l);
+        sd_alloc_history_free(h);
+        sd_maker_release(&m);
+    }
+}

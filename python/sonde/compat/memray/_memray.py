@@ -362,7 +362,7 @@ class FileReader:
             start_time=_moment(facts["started_ns"]), end_time=_moment(facts["ended_ns"]), total_allocations=facts["allocations"] + facts["frees"],
             total_frames=facts["stacks"], peak_memory=facts["peak_bytes"], command_line=meta("track.command") or meta("command") or "", pid=facts["pid"],
             main_thread_id=facts["main_tid"], python_allocator=meta("track.python_allocator") or "pymalloc",
-            has_native_traces=(meta("alloc.native") or "0") != "0", trace_python_allocators=meta("alloc.layer") != "malloc",
+            has_native_traces=facts["native"], trace_python_allocators=meta("alloc.layer") != "malloc",
             file_format=FileFormat.AGGREGATED_ALLOCATIONS if self._is_aggregated() else FileFormat.ALL_ALLOCATIONS)
 
 
