@@ -133,13 +133,11 @@ def _track(args, path):
                       "Some example commands to generate reports:\n\n{0} flamegraph {1}".format(command, path))
 
 
-def _run_live(args):
-    """`sonde alloc --live` of the same program."""
-    words = ["alloc", "--live"] + ([] if args.trace_python_allocators else ["--layer", "malloc"])
-    with tempfile.TemporaryDirectory(prefix="sonde-memray-") as folder:
-        words += ["-o", os.path.join(folder, "live.sonde"), "--", sys.executable]
-        words += (["-m"] if args.run_as_module else ["-c"] if args.run_as_cmd else []) + [args.script] + args.script_args
-        return subprocess.call([_program()] + words)
+def _run_live(args, path):
+    """`sonde alloc --live` of the same program; its last words name the file that it leaves."""
+    words = ["alloc", "--live", "-o", path] + ([] if args.trace_python_allocators else ["--layer", "malloc"]) + ["--force"] * args.force
+    words += ["--", sys.executable] + (["-m"] if args.run_as_module else ["-c"] if args.run_as_cmd else []) + [args.script] + args.script_args
+    return subprocess.call([_program()] + words)
 
 
 def _run(args, parser):
@@ -154,12 +152,12 @@ def _run(args, parser):
     if args.live_remote_mode:
         _fail("Sonde listens on no port: record into a file, and watch it from another terminal with `sonde top FILE --alloc`")
     _check_program(args)
-    if args.live_mode:
-        return _run_live(args)
     path = args.output
     if path is None:
         script = "string" if args.run_as_cmd else args.script
         path = os.path.join(os.path.dirname(script), "memray-{0}.{1}.bin".format(os.path.basename(script), os.getpid()))
+    if args.live_mode:
+        return _run_live(args, path[:-len("bin")] + "sonde")
     if not args.quiet:
         print("Writing profile results into {0}".format(path))
     return _track(args, path)
