@@ -182,4 +182,124 @@ static inline uint32_t sd_walk_line(const sd_walked *f)
     line = PyCode_Addr2Line(code, at);
     return line > 0 ? (uint32_t)line : (uint32_t)code->co_firstlineno;
 }
+
+/* The frames of this thread by calls of the evaluator: a group is what one call runs,
+ * the newest group first.
+ *
+ *     for (has = sd_walk_groups_begin(&g); has && g.is_there; sd_walk_group_end(&g))
+ *         while ((f = sd_walk_group_next(&g)))
+ *             ...
+ *
+ * `mark` is an address in the part of the C stack that is this call's; 0: it left none.
+ */
+struct sd_walk_groups {
+    sd_walked *f; /* the next one */
+    bool is_there, is_over;
+    uintptr_t mark;
+#if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030c0000
+    PyThreadState *ts;
+    const void *place; /* of the evaluator's own frame */
+#endif
+};
+
+#if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030c0000
+#if PY_VERSION_HEX >= 0x030b0000
+typedef _PyCFrame sd_walk_call;
+#else
+typedef CFrame sd_walk_call;
+#endif
+
+static inline void sd_walk_group_find_mark(struct sd_walk_groups *g)
+{
+    bool is_root = g->place == (const void *)&g->ts->root_cframe;
+
+    g->mark = is_root ? 0 : (uintptr_t)g->place;
+}
+
+static inline void sd_walk_group_leave(struct sd_walk_groups *g)
+{
+    if (g->mark)
+        g->place = ((const sd_walk_call *)g->place)->previous;
+    sd_walk_group_find_mark(g);
+}
+#elif PY_VERSION_HEX >= 0x030c0000
+static inline void sd_walk_group_find_mark(struct sd_walk_groups *g)
+{
+    sd_walked *f = g->f;
+
+    while (f && !sd_walk_is_shim(f))
+        f = sd_walk_next(f);
+    g->mark = (uintptr_t)f;
+}
+#endif
+
+/* Is it the last of its group? */
+static inline bool sd_walk_is_entry(const sd_walked *f)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return !f->previous || sd_walk_is_shim(f->previous);
+#elif PY_VERSION_HEX >= 0x030b0000
+    return f->is_entry;
+#else
+    (void)f;
+    return true;
+#endif
+}
+
+/* The next frame of the group; NULL: there is none. */
+static inline sd_walked *sd_walk_group_next(struct sd_walk_groups *g)
+{
+    sd_walked *f = g->f;
+
+    if (g->is_over || !f || sd_walk_is_shim(f))
+        return NULL;
+    g->is_over = sd_walk_is_entry(f);
+    g->f = sd_walk_next(f);
+#if PY_VERSION_HEX >= 0x030b0000
+    if (_PyFrame_IsIncomplete(f))
+        return sd_walk_group_next(g);
+#endif
+    return f;
+}
+
+static inline void sd_walk_group_end(struct sd_walk_groups *g)
+{
+    while (sd_walk_group_next(g))
+        continue;
+    g->is_over = false;
+#if PY_VERSION_HEX >= 0x030c0000
+    if (g->f)
+        g->f = sd_walk_next(g->f);
+    sd_walk_group_find_mark(g);
+#elif PY_VERSION_HEX >= 0x030a0000
+    sd_walk_group_leave(g);
+#endif
+    g->is_there = sd_walk_visible(g->f) != NULL; /* else the bottom's own frame */
+}
+
+/* False: there is no frame in which a function has begun. */
+static inline bool sd_walk_groups_begin(struct sd_walk_groups *g)
+{
+    PyThreadState *ts = sd_walk_state();
+
+    *g = (struct sd_walk_groups){ .f = NULL };
+    if (!ts || !sd_walk_top())
+        return false;
+#if PY_VERSION_HEX >= 0x030d0000
+    g->f = ts->current_frame;
+#elif PY_VERSION_HEX >= 0x030b0000
+    g->f = ts->cframe->current_frame;
+#else
+    g->f = ts->frame;
+#endif
+#if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030c0000
+    g->ts = ts;
+    g->place = ts->cframe;
+#endif
+#if PY_VERSION_HEX >= 0x030a0000
+    sd_walk_group_find_mark(g);
+#endif
+    g->is_there = true;
+    return true;
+}
 #endif

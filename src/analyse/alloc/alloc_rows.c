@@ -11,13 +11,15 @@ enum { NONE = UINT32_MAX, QUARTERS = 4, IN_QUARTER = SD_ALLOC_MOMENTS / QUARTERS
 
 uint32_t sd_alloc_frame(const struct sd_profile *p, uint32_t stack, bool is_mine)
 {
+    uint32_t innermost = stack;
+
     for (; stack != NONE; stack = p->stacks[stack].parent.at) {
         const struct sd_site *s = &p->sites[p->stacks[stack].site.at];
 
         if (!s->is_native && !(is_mine && sd_site_is_library(s)))
             break;
     }
-    return stack;
+    return stack == NONE && !is_mine ? innermost : stack;
 }
 
 /* --- Keys */

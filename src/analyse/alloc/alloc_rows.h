@@ -45,8 +45,9 @@ enum sd_alloc_rows_flags {
 /* 0 or SD_ENOMEM. */
 int sd_alloc_rows_make(struct sd_alloc_rows *rows, const struct sd_profile *p,
                        const struct sd_alloc_request *r, unsigned flags);
-/* The innermost frame of a stack that is Python's, and with `is_mine` no library's;
- * UINT32_MAX: there is none. */
+/* The innermost frame of a stack that is Python's, and with `is_mine` no library's; of
+ * one without Python, and without `is_mine`, the innermost of all; UINT32_MAX: there is
+ * none. */
 uint32_t sd_alloc_frame(const struct sd_profile *p, uint32_t stack, bool is_mine);
 void sd_alloc_rows_release(struct sd_alloc_rows *rows);
 #endif

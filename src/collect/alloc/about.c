@@ -42,6 +42,10 @@ static const struct sd_option options[] = {
                                 .meaning =
                                     "stop to record allocations when the capture "
                                     "has this size" },
+    [SD_ALLOC_OPT_NATIVE] = { .name = "native",
+                              .kind = SD_FLAG,
+                              .meaning = "show the C, C++, Rust and Fortran functions "
+                                         "between the Python functions" },
     [SD_ALLOC_OPT_PRELOAD] = { .name = "preload",
                                .kind = SD_FLAG,
                                .meaning =

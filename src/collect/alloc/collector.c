@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "collect/alloc/alloc_link.h"
 #include "collect/alloc/code_names.h"
+#include "collect/alloc/mixed_walk.h"
 #include "collect/alloc/process_recording.h"
 #include "collect/alloc/pymem.h"
 #include "collect/alloc/pymem_watch.h"
@@ -71,6 +72,8 @@ static void watch_end(void)
 const struct sd_alloc_language sd_alloc_python = {
     .walk = sd_alloc_walk,
     .walk_inner = sd_alloc_walk_inner,
+    .merge = sd_mixed_merge,
+    .describe = sd_mixed_describe,
     .thread_name = sd_alloc_thread_name,
     .started_name = sd_alloc_started_name,
     .look = sd_pymem_watch_look,

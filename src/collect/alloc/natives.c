@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "collect/alloc/native/code_places.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/thread_starts.h"
 
@@ -340,6 +341,14 @@ static bool depends_on_caller(const char *path)
     return !path || !strchr(path, '/') || strchr(path, '$');
 }
 
+/* Libraries may have been loaded and unloaded. */
+static void update(void)
+{
+    sd_got_slots_update(&slots);
+    if (sd_alloc_recorder.has_natives)
+        sd_code_places_update();
+}
+
 /* A jump where it matters who calls: compilers make one of a call at the very end. */
 static void *hook_dlopen(const char *path, int flags)
 {
@@ -349,7 +358,7 @@ static void *hook_dlopen(const char *path, int flags)
     if (depends_on_caller(path))
         return ORIGINAL(dlopen)(path, flags);
     handle = ORIGINAL(dlopen)(path, flags);
-    sd_got_slots_update(&slots);
+    update();
     return handle;
 }
 
@@ -359,7 +368,7 @@ static void *hook_dlsym(void *restrict handle, const char *restrict name)
 {
     void *found;
 
-    sd_got_slots_update(&slots);
+    update();
     if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
         return ORIGINAL(dlsym)(handle, name);
     found = ORIGINAL(dlsym)(handle, name);

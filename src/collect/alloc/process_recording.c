@@ -31,6 +31,8 @@ static void tell_facts(const struct sd_option_value *v)
     snprintf(bytes, sizeof bytes, "%lu", v[SD_ALLOC_OPT_SAMPLE_BYTES].number);
     if (sd_alloc_mode_of(&v[SD_ALLOC_OPT_MODE]) == SD_ALLOC_SAMPLED)
         sd_log_meta(l, SD_META_ALLOC_SAMPLE, bytes);
+    if (v[SD_ALLOC_OPT_NATIVE].number)
+        sd_log_meta(l, SD_META_ALLOC_NATIVE, "1");
 }
 
 static void after_fork_here(void) { sd_alloc_natives_after_fork(false); }
@@ -54,6 +56,13 @@ int sd_process_recording_begin(const struct sd_option_value *v)
 {
     int rc;
 
+    sd_alloc_recorder.has_natives = v[SD_ALLOC_OPT_NATIVE].number != 0;
+#if !defined(__x86_64__)
+    if (sd_alloc_recorder.has_natives)
+        return sd_fail(SD_EUSAGE,
+                       "--native reads the stacks of x86-64 processors alone; "
+                       "drop it on this machine");
+#endif
     watch_forks();
     sd_alloc_link_own();
     tell_facts(v);

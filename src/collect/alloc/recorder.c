@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "capture/alloc/alloc_events.h"
 #include "collect/alloc/blocks.h"
+#include "collect/alloc/native/code_places.h"
+#include "collect/alloc/native/native_walk.h"
 #include "collect/alloc/stacks.h"
 #include "collect/alloc/thread_log.h"
 #include "collect/session.h"
@@ -77,7 +79,9 @@ static struct sd_alloc_thread *new_thread(void)
     if (!t)
         t = map_thread();
     else
-        *t = (struct sd_alloc_thread){ .steps = t->steps, .cap = t->cap };
+        *t = (struct sd_alloc_thread){ .steps = t->steps,
+                                       .cap = t->cap,
+                                       .native = t->native };
     if (t && pthread_setspecific(threads.key, t) != 0)
         t->n_rounds = PTHREAD_DESTRUCTOR_ITERATIONS; /* nobody will tell of its end */
     return t;
@@ -146,7 +150,10 @@ void sd_alloc_creator(struct sd_alloc_thread *t, struct sd_alloc_birth *out)
 
     *out = (struct sd_alloc_birth){ 0 };
     if (t) {
-        out->stack = l ? l->walk_inner(t) : t->creator;
+        if (sd_alloc_recorder.has_natives)
+            out->stack = sd_native_walk(t, SD_BY_NONE);
+        else
+            out->stack = l ? l->walk_inner(t) : t->creator;
         if (l && sd_alloc_recorder.mode != SD_ALLOC_AGGREGATE)
             out->name_n = ask(t, l->started_name, out->name, sizeof out->name);
     }
@@ -353,6 +360,8 @@ static inline uint32_t walk(struct sd_alloc_thread *t, enum sd_allocator by)
 {
     const struct sd_alloc_language *l = sd_alloc_language_now();
 
+    if (__builtin_expect(sd_alloc_recorder.has_natives, 0))
+        return sd_native_walk(t, by);
     return __builtin_expect(l != NULL, 1) ? l->walk(t, by)
                                           : sd_alloc_no_frame(t->creator, by);
 }
@@ -502,6 +511,7 @@ void sd_alloc_recorder_after_fork(void)
         return; /* in memory, which is the child's own now */
     }
     sd_alloc_stacks_forget();
+    sd_code_places_after_fork();
     if (!r->is_on)
         return;
     if (r->only_tid)

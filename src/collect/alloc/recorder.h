@@ -28,8 +28,10 @@
 #include "collect/alloc/poisson.h"
 
 struct sd_alloc_code_name;
+struct sd_alloc_frame;
 struct sd_alloc_thread;
 struct sd_log;
+struct sd_mixed_stack;
 struct sd_rec_alloc;
 struct sd_writer;
 
@@ -42,6 +44,12 @@ struct sd_alloc_language {
     uint32_t (*walk)(struct sd_alloc_thread *t, enum sd_allocator by);
     /* The node of the thread's newest frame, as one that others stand on; 0: none. */
     uint32_t (*walk_inner)(struct sd_alloc_thread *t);
+    /* hot: with --native, puts its frames and the native ones of this stack into one
+     * list (native/native_walk.h).  False: none of its frames is there. */
+    bool (*merge)(struct sd_mixed_stack *s);
+    /* What a new node of a frame is.  False: the interpreter allocates for itself. */
+    bool (*describe)(const void *frame, enum sd_allocator by,
+                     struct sd_alloc_frame *to);
     /* Copies the name of the thread that runs; 0: it is not known yet.  And of the
      * thread that it is about to start. */
     size_t (*thread_name)(char *to, size_t most);
@@ -95,9 +103,10 @@ struct sd_alloc_thread {
     /* The last walk, from the outermost frame on. */
     struct sd_alloc_step *steps; /* mapped */
     uint32_t depth, cap;
-    uint32_t n_deaths; /* sd_alloc_stacks.n_deaths, then */
-    uint32_t creator;  /* node of who made this thread, or 0 */
-    int64_t until;     /* in the mode sample: bytes to the next that is drawn */
+    uint32_t n_deaths;             /* sd_alloc_stacks.n_deaths, then */
+    uint32_t creator;              /* node of who made this thread, or 0 */
+    struct sd_mixed_stack *native; /* mapped; NULL: no walk yet with --native */
+    int64_t until; /* in the mode sample: bytes to the next that is drawn */
     uint64_t random;
     uint64_t ended, ended_bytes;  /* beside the log: what was freed last */
     int n_rounds;                 /* of destructors, since the thread began to end */
@@ -119,6 +128,7 @@ struct sd_alloc_recorder {
     uint64_t max_file; /* bytes, or 0 */
     uint32_t only_tid; /* what other threads allocate is not recorded; 0: all is */
     bool is_plain;     /* every allocation of every thread, into a log */
+    bool has_natives;  /* stacks have native functions */
     /* NULL: none, so that an allocation has no frames. */
     _Atomic(const struct sd_alloc_language *) language;
     /* On a cache line of its own: the number of the newest run. */

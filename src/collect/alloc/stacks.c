@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "capture/alloc/alloc_cell.h"
 #include "capture/cells.h"
+#include "collect/alloc/native/code_places.h"
 #include "collect/alloc/recorder.h"
 
 enum {
@@ -46,6 +47,7 @@ static struct {
     struct code *known;    /* mapped */
     size_t n_known, cap_known;
     struct sd_table strings;        /* hash of a text: its id in the table */
+    struct sd_table natives;        /* number of a native function: its site */
     struct sd_alloc_code_name name; /* of the code object at hand */
 } stacks;
 
@@ -234,13 +236,30 @@ void sd_alloc_code_dies(const void *p)
 
 /* --- Nodes ----------------------------------------------------------------------- */
 
+static uint32_t native_site(uint32_t number)
+{
+    struct sd_native_function f = sd_native_function(number);
+    uint64_t site = 0;
+
+    if (sd_table_get(&stacks.natives, number, &site))
+        return (uint32_t)site;
+    site = sd_cells_define_function(stacks.table, SD_SITE_NATIVE,
+                                    define_text(f.name, f.name_n), 0,
+                                    f.file_n ? define_text(f.file, f.file_n) : 0, 0);
+    if (site)
+        sd_table_put(&stacks.natives, number, site);
+    return (uint32_t)site;
+}
+
 /* The cell comes first: a node without one would have another's number. */
 static uint32_t add_node(const struct sd_alloc_key *k, const struct sd_alloc_frame *f,
                          struct code *code)
 {
     struct sd_alloc_stack_cell cell = {
         .parent = k->parent,
-        .site = code ? code->site : 0,
+        .site = code        ? code->site
+                : f->native ? native_site(f->native)
+                            : 0,
         .line = f->line,
         .flags = k->by | f->flags,
     };
@@ -382,6 +401,7 @@ void sd_alloc_stacks_end(void)
         munmap(stacks.known, stacks.cap_known * sizeof *stacks.known);
     sd_table_release(&stacks.codes);
     sd_table_release(&stacks.strings);
+    sd_table_release(&stacks.natives);
     stacks.nodes = NULL;
     stacks.known = NULL;
     stacks.n = stacks.cap = stacks.n_slots = stacks.n_known = stacks.cap_known = 0;

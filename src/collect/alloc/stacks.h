@@ -38,7 +38,8 @@ struct sd_alloc_key {
 struct sd_alloc_frame {
     const void *code;
     uint32_t line;
-    uint32_t flags; /* beside `by` (enum sd_alloc_stack_flags) */
+    uint32_t flags;  /* beside `by` (enum sd_alloc_stack_flags) */
+    uint32_t native; /* number of a native function (code_places.h); 0: it is none */
 };
 
 /* The allocator is kept with the parent, so that two comparisons tell a slot. */

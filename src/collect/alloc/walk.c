@@ -25,7 +25,7 @@ static uint32_t node_of(uint32_t parent, const sd_walked *f, uint64_t place,
     if (__builtin_expect(node != 0, 1))
         return node;
     return sd_alloc_link.add(
-        &key, &(struct sd_alloc_frame){ sd_walk_code(f), sd_walk_line(f), 0 });
+        &key, &(struct sd_alloc_frame){ sd_walk_code(f), sd_walk_line(f), 0, 0 });
 }
 
 /* --- Steps ----------------------------------------------------------------------- */

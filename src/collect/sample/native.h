@@ -25,14 +25,8 @@
 
 #include "collect/sample/pause.h"
 #include "collect/sample/shot.h"
+#include "collect/shared/native_roles.h"
 #include "process/native/unwind.h"
-
-enum sd_native_role { /* sd_symbol.role: native_names.def */
-                      SD_NATIVE_PLAIN,
-                      SD_NATIVE_EVALUATOR,
-                      SD_NATIVE_START,
-                      SD_NATIVE_PLUMBING,
-};
 
 /* Where outer native functions are missing, and where it is not known between which
  * Python functions they belong. */
@@ -87,7 +81,6 @@ void sd_native_give_up(struct sd_native_stack *s, const struct sd_shot *shot);
 
 /* --- Parts, for tests */
 
-unsigned sd_native_judge(const char *name);
 /* Innermost first, all of them.  -1 without memory. */
 int sd_native_merge(struct sd_native_stack *s, const struct sd_unwound *natives,
                     size_t n_natives, enum sd_unwind_end end,
