@@ -120,8 +120,34 @@ def test_a_thread_a_time_and_only_my_code(folder):
     mine = data(folder, "--total", "--mine")["allocations"]
     equal({os.path.basename(r["file"]) for r in mine if r["line"]}, {"x.py"}, "files of my code")
     peak = data(folder)["alloc"]["peak_ns"]
-    live = data(folder, "--at", "%dns" % (peak + 1))["allocations"]
+    live = data(folder, "--at", "%dns" % peak)["allocations"]
     assert row(live, "leak")["bytes"] == 700001 + HEAD, live[:3]
+
+
+SECTIONS = """
+from sonde import Profiler
+profiler = Profiler()
+def fill(n):
+    return [bytes(n) for _ in [0] * 40]
+before = fill(10007)
+with profiler("load"):
+    kept = fill(20011)
+    fill(5003)
+after = fill(30011)
+"""
+
+
+def test_a_section_has_what_began_in_it(folder):
+    record(folder, SECTIONS)
+    inside = data(folder, "--section", "load", "--total", "--by", "function")["allocations"]
+    total = sum(r["bytes"] for r in inside if r["function"] in ("fill", "<listcomp>"))
+    between(total, 40 * (20011 + 5003 + 2 * HEAD), 40 * (20011 + 5003 + 2 * HEAD) + 9000, "bytes allocated in the section")
+    left = data(folder, "--section", "load", "--leaks", "--by", "function")["allocations"]
+    between(sum(r["bytes"] for r in left if r["function"] in ("fill", "<listcomp>")), 40 * (20011 + HEAD), 40 * (20011 + HEAD) + 9000, "and live at its end")
+    peak = data(folder, "--section", "load")["alloc"]["peak_bytes"]
+    assert peak < data(folder)["alloc"]["peak_bytes"] - 40 * 25000, "the peak of the section, %d" % peak
+    assert report(folder, "x.sonde", "--alloc", "--section", "load").startswith("x.sonde: "), "text"
+    contains(report(folder, "x.sonde", "--alloc", "--section", "load"), " in 1 process", "the heading")
 
 
 def test_what_a_mode_cannot_know_is_null(folder):

@@ -324,7 +324,8 @@ static void put_losses(struct sd_buf *to, const struct sd_profile *p)
     }
 }
 
-/* "406.8 ms traced: time of all calls; 30 us of tracing subtracted" */
+/* "406.8 ms traced: time of all calls; 30 us of tracing subtracted", "12.5 MiB live at
+ * the peak" */
 static void put_totals(struct sd_buf *to, const struct sd_flametree *t)
 {
     const struct sd_evidence_about *e = &sd_evidence[t->evidence];
@@ -336,8 +337,9 @@ static void put_totals(struct sd_buf *to, const struct sd_flametree *t)
         sd_buf_printf(to, "%s %s: %s of all %s", sd_text_duration(text, t->all),
                       e->verb, m->name, e->name);
     else if (m->unit == SD_UNIT_BYTES)
-        sd_buf_printf(to, "%s %s: %s of all %s", sd_text_bytes(text, t->all), e->verb,
-                      m->name, e->name);
+        sd_buf_printf(to, "%s %s", sd_text_bytes(text, t->all), m->meaning);
+    else if (t->evidence == SD_ALLOCATIONS)
+        sd_buf_printf(to, "%s %s", sd_text_count(text, t->all), m->meaning);
     else
         sd_buf_printf(to, "%s %s %s", sd_text_count(text, t->all), m->name, e->verb);
     if (t->evidence == SD_CALLS)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/read/verb_report.h"
 #include "cli/say.h"
+#include "outputs/alloc_listing.h"
 #include "report/report.h"
 
 /* --- What was typed */
@@ -105,6 +106,12 @@ static int read_stacks(struct sd_report_request *a, const char *metric)
     bool is_of_stacks = v[SD_REPORT_TREE].number || a->form == SD_FORM_FLAME ||
                         a->form == SD_FORM_PICTURE;
 
+    if (v[SD_REPORT_LINES].number && (is_of_stacks || a->form == SD_FORM_PLOT))
+        return sd_fail(SD_EUSAGE, "--lines is a list; drop it, or --tree, --flame and "
+                                  "--plot");
+    if (v[SD_REPORT_LINES].number && a->views.alloc.by != SD_ROWS_BY_LINE)
+        return sd_fail(SD_EUSAGE, "--lines has rows by line; drop it or --by %s",
+                       v[SD_REPORT_BY].text);
     if (is_of_stacks && !metric)
         return sd_fail(SD_EUSAGE,
                        "--growing is a table; drop it, or --tree and --flame");
@@ -176,13 +183,21 @@ int sd_report_alloc_check(const struct sd_report_request *a, const struct sd_pro
 
 /* --- The answer */
 
+int sd_report_alloc_view(const struct sd_report_request *a, const struct sd_profile *p,
+                         struct sd_view *v)
+{
+    return a->v[SD_REPORT_LINES].number
+               ? sd_alloc_listing_of(p, &a->views, &sd_said_remarks, v)
+               : sd_tables_of(p, &a->views, v);
+}
+
 int sd_report_alloc_put(const struct sd_report_request *a, const struct sd_profile *p,
                         struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);
     struct sd_buf words = { 0 };
     struct sd_view view = { 0 };
-    int rc = sd_tables_of(p, &a->views, &view);
+    int rc = sd_report_alloc_view(a, p, &view);
 
     if (rc == 0) {
         sd_report_put_heading(out, p, a);

@@ -108,19 +108,21 @@ static int put_tables(const struct sd_report_request *a, const struct sd_profile
                       struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(a->command, fd);
+    bool is_alloc = a->v[SD_REPORT_ALLOC].number != 0;
     struct sd_view view = { 0 };
     int rc;
 
-    if (a->v[SD_REPORT_ALLOC].number && a->form == SD_FORM_TEXT)
+    if (is_alloc && a->form == SD_FORM_TEXT)
         return sd_report_alloc_put(a, p, out, fd);
-    if (is_of_lines(a, p))
+    if (is_of_lines(a, p) && !is_alloc)
         return put_lines(a, p, out, fd);
     if (sd_views_are_traced(p, &a->views) && a->form == SD_FORM_TEXT)
         return sd_report_calls_put(a, p, out, fd);
     if (sd_views_are_both(p, &a->views) && sd_profile_has(p, SD_CALLS) &&
         a->form == SD_FORM_TEXT)
         return sd_report_calls_put_both(a, p, out, fd);
-    rc = sd_tables_of(p, &a->views, &view);
+    rc = is_alloc ? sd_report_alloc_view(a, p, &view)
+                  : sd_tables_of(p, &a->views, &view);
     if (rc == 0 && a->form == SD_FORM_JSON)
         sd_tables_put_json(out, p, &view, a->words, (size_t)a->n_words);
     else if (rc == 0 && a->form == SD_FORM_CSV)

@@ -67,7 +67,8 @@ static const struct sd_option options[] = {
                          NULL },
     [SD_REPORT_LINES] = { "lines", SD_FLAG, NULL,
                           "the hottest lines; where lines were counted, all lines of "
-                          "those functions, with their source",
+                          "those functions, with their source; with --alloc the "
+                          "lines that allocated, with it",
                           0, NULL },
     [SD_REPORT_HOTTEST] = { "hottest", SD_FLAG, NULL,
                             "for counted lines: the hottest of all functions in one "

@@ -128,6 +128,9 @@ int sd_report_alloc_read(struct sd_report_request *a);
 int sd_report_alloc_check(const struct sd_report_request *a,
                           const struct sd_profile *p);
 /* The summary and the table, as text. */
+/* Fills a zeroed view with it. */
+int sd_report_alloc_view(const struct sd_report_request *a, const struct sd_profile *p,
+                         struct sd_view *v);
 int sd_report_alloc_put(const struct sd_report_request *a, const struct sd_profile *p,
                         struct sd_out *out, int fd);
 

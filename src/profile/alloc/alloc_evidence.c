@@ -11,8 +11,8 @@
 static const struct {
     const char *name, *meaning;
 } about[SD_ALLOCS_VALUES] = {
-    [SD_ALLOCS_PEAK_BYTES] = { "peak_bytes", "live when most memory was" },
-    [SD_ALLOCS_PEAK_BLOCKS] = { "peak_blocks", "blocks that were live then" },
+    [SD_ALLOCS_PEAK_BYTES] = { "peak_bytes", "live at the peak" },
+    [SD_ALLOCS_PEAK_BLOCKS] = { "peak_blocks", "blocks that were live at the peak" },
     [SD_ALLOCS_LEAKED_BYTES] = { "leaked_bytes", "never freed" },
     [SD_ALLOCS_LEAKED_BLOCKS] = { "leaked_blocks", "blocks that were never freed" },
     [SD_ALLOCS_TEMPORARY_BYTES] = { "temporary_bytes", "freed at once" },
@@ -21,7 +21,8 @@ static const struct {
     [SD_ALLOCS_BYTES] = { "bytes", "allocated in all" },
     [SD_ALLOCS_BLOCKS] = { "allocations", "blocks that were allocated" },
     [SD_ALLOCS_LIVE_BYTES] = { "live_bytes", "live at the given time" },
-    [SD_ALLOCS_LIVE_BLOCKS] = { "live_blocks", "blocks that were live then" },
+    [SD_ALLOCS_LIVE_BLOCKS] = { "live_blocks",
+                                "blocks that were live at the given time" },
 };
 
 const char *sd_alloc_value_pprof(const char *metric)
