@@ -152,6 +152,23 @@ static void band_label(const struct sd_band *b, char *out, size_t n)
         snprintf(out, n, "%.*s", cut, b->name);
 }
 
+/* The label, or where it does not fit what stands behind the last point of a name such
+ * as "module.function"; "" when nothing readable does. */
+static const char *fit_label(struct plot *p, const struct sd_band *b, double width,
+                             const struct sd_font *f)
+{
+    struct sd_band last = *b;
+    const char *dot = strrchr(b->name, '.');
+    char label[256];
+
+    band_label(b, label, sizeof label);
+    if (dot && dot[1] && sd_canvas_measure(p->canvas, label, f) > width) {
+        last.name = dot + 1;
+        band_label(&last, label, sizeof label);
+    }
+    return sd_canvas_fit(p->canvas, label, f, width);
+}
+
 /* True when there was room for its name. */
 static bool draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
                       unsigned tint)
@@ -160,7 +177,6 @@ static bool draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
     double top = p->area.y - 8 - (double)(p->n_lanes - lane) * LANE;
     double from = x_of(p, b->from), to = x_of(p, b->to);
     double width = to - from < 1 ? 1 : to - from;
-    char label[256];
     const char *fitted;
 
     sd_canvas_fill_box(
@@ -169,8 +185,7 @@ static bool draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
         SD_RGB(band_colours[tint]));
     if (width < 24)
         return false;
-    band_label(b, label, sizeof label);
-    fitted = sd_canvas_fit(p->canvas, label, &f, width - 8);
+    fitted = fit_label(p, b, width - 8, &f);
     if (*fitted)
         sd_canvas_text(p->canvas, from + 4, top + 12, fitted, &f);
     return *fitted != 0;
@@ -239,7 +254,6 @@ static void draw_boxes(struct plot *p)
         double from = x_of(p, b->from), to = x_of(p, b->to);
         double top = p->area.y + p->area.h - (b->depth + 1) * height;
         struct sd_font f = font(11, SD_INK, SD_ANCHOR_START);
-        char label[256];
 
         pale = 0.55 - 0.35 * b->depth / (deepest + 1);
         to = to - from < 1 ? from + 1 : to;
@@ -248,10 +262,9 @@ static void draw_boxes(struct plot *p)
         sd_canvas_line(p->canvas, from, top, from, top + height, 0.7,
                        SD_RGBA(0x7a1f10, 0.6));
         sd_canvas_line(p->canvas, from, top, to, top, 0.7, SD_RGBA(0x7a1f10, 0.6));
-        band_label(b, label, sizeof label);
         if (to - from >= 24 && height >= 14)
             sd_canvas_text(p->canvas, from + 4, top + 13,
-                           sd_canvas_fit(p->canvas, label, &f, to - from - 8), &f);
+                           fit_label(p, b, to - from - 8, &f), &f);
     }
 }
 
