@@ -39,7 +39,8 @@ class Allocations:
             source = self._source
             if source is None:
                 raise RuntimeError("nothing is recorded yet: use it as `with track() as t:`, and ask when the block has ended")
-            self._asked = _sonde.Allocations("/proc/self/fd/{0}".format(source.fileno()) if hasattr(source, "fileno") else source)
+            is_open = hasattr(source, "fileno")
+            self._asked = _sonde.Allocations("/proc/self/fd/{0}".format(source.fileno()) if is_open else source, is_open)
         return self._asked
 
     def _ask(self, method, view, by, mine, between, at, n):

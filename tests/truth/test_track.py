@@ -14,7 +14,7 @@ BYTES = 1000003  # a prime; a bytearray's block has one byte more, or what stand
 HEAD = """
 import json, os, sys, threading
 import sonde
-from sonde.memory import track
+track = sonde.memory.track
 def made(n):
     return bytearray(n)
 extra = made(1000003).__alloc__() - 1000003
@@ -388,6 +388,13 @@ print(json.dumps([b - a for a, b in zip(before, after)]))
 
 def test_a_flame_graph_is_made_by_the_program(folder):
     answer(folder, """
+sonde.memory._IN_MEMORY = 100    # what is larger stays on the disk, without a name
+with track() as t:
+    kept = made(1000003)
+t.print(file=open("said.txt", "w"))
+assert open("said.txt").read().startswith("this recording: ") and len(block(t)) == 1
+t.flame("open.svg")
+sonde.memory._IN_MEMORY = 1 << 20
 with track() as t:
     kept = made(1000003)
 assert t.flame("x.svg") == os.path.abspath("x.svg")

@@ -91,7 +91,7 @@ static bool is_usual(const struct sd_alloc_choice *c)
 
 static const char *name_of(const struct sd_py_allocations *a)
 {
-    return a->path ? PyBytes_AS_STRING(a->path) : "this recording";
+    return a->path && !a->is_nameless ? PyBytes_AS_STRING(a->path) : "this recording";
 }
 
 static int load(const struct sd_py_allocations *a, const struct sd_filter *filter,
@@ -310,14 +310,16 @@ static PyObject *allocations_summary(PyObject *self, PyObject *unused)
 static PyObject *allocations_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     struct sd_py_allocations *a;
+    int is_nameless = 0;
     PyObject *source;
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O:Allocations", &source))
+    if (!PyArg_ParseTuple(args, "O|p:Allocations", &source, &is_nameless))
         return NULL;
     a = (struct sd_py_allocations *)type->tp_alloc(type, 0);
     if (!a)
         return NULL;
+    a->is_nameless = is_nameless;
     if (PyBytes_Check(source))
         a->content = Py_NewRef(source);
     else if (!PyUnicode_FSConverter(source, &a->path))
