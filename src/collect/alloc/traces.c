@@ -13,6 +13,7 @@
 #include "capture/record.h"
 #include "collect/alloc/alloc_link.h"
 #include "collect/alloc/blocks.h"
+#include "collect/alloc/foreign_traces.h"
 #include "collect/alloc/pymem.h"
 #include "collect/alloc/recorder.h"
 #include "collect/alloc/stacks.h"
@@ -39,24 +40,30 @@ static struct {
 
 static void before_fork(void)
 {
+    sd_foreign_traces_before_fork();
     if (traces.is_on) {
         sd_blocks_lock();
         sd_alloc_stacks_lock();
     }
 }
 
-static void after_fork(void)
+static void after_fork(bool is_child)
 {
     if (traces.is_on) {
         sd_alloc_stacks_unlock();
         sd_blocks_unlock();
     }
+    sd_foreign_traces_after_fork(is_child);
 }
+
+static void after_fork_in_parent(void) { after_fork(false); }
+static void after_fork_in_child(void) { after_fork(true); }
 
 static void watch_forks(void)
 {
     if (!traces.watches_forks)
-        traces.watches_forks = pthread_atfork(before_fork, after_fork, after_fork) == 0;
+        traces.watches_forks =
+            pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }
 
 /* --- Beginning and end */
@@ -81,6 +88,7 @@ int sd_traces_start(void)
     traces.is_on = true;
     atomic_store(&sd_alloc_recorder.language, &sd_alloc_python);
     sd_alloc_pymem_start(true);
+    sd_foreign_traces_start();
     return 0;
 }
 
@@ -98,6 +106,7 @@ void sd_traces_stop(void)
 {
     if (!traces.is_on)
         return;
+    sd_foreign_traces_stop();
     sd_alloc_recorder_end();
     sd_alloc_pymem_stop();
     traces.is_on = false;
@@ -110,6 +119,7 @@ struct sd_traces_figures sd_traces_figures(void)
 
     if (!traces.is_on)
         return f;
+    sd_foreign_traces_update();
     sd_blocks_figures(&f.live_bytes, &f.peak_bytes, &f.own_bytes);
     f.own_bytes += sd_alloc_stacks_bytes();
     return f;
@@ -135,6 +145,8 @@ int sd_traces_copy(struct sd_trace **out, size_t *n)
 
     *out = NULL;
     *n = 0;
+    if (traces.is_on)
+        sd_foreign_traces_update();
     while (traces.is_on && (*n = sd_blocks_copy(*out, room)) > room) {
         room = *n + *n / 8 + 64; /* other threads may add some meanwhile */
         sd_free(*out);
@@ -171,6 +183,20 @@ size_t sd_traces_stack(uint32_t stack, struct sd_trace_frame *to, size_t most)
     }
     sd_alloc_stacks_unlock();
     return n;
+}
+
+unsigned sd_traces_domain(uint32_t stack)
+{
+    uint32_t by = 0;
+
+    sd_alloc_stacks_lock();
+    if (traces.is_on && stack && stack < sd_cells_n(sd_alloc_stacks_cells()))
+        by = ((const struct sd_alloc_stack_cell *)sd_cells_at(sd_alloc_stacks_cells(),
+                                                              stack))
+                 ->flags &
+             SD_ALLOC_ALLOCATOR;
+    sd_alloc_stacks_unlock();
+    return sd_foreign_traces_domain(by);
 }
 
 /* --- Names */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ALLOC_TRACES_H
 #define SD_ALLOC_TRACES_H
-/* traces: the blocks of Python's allocators that live in this process now, each with
- * its stack, for a program that asks itself (sonde.compat.tracemalloc).
+/* traces: the blocks that live in this process now, each with its stack, for a program
+ * that asks itself (sonde.compat.tracemalloc): those of Python's allocators, and those
+ * that C extensions report.
  *
  * It is a recording in the mode `aggregate` into memory alone, without a capture; a
  * process has one recording.  In the child of a fork it goes on, with what lived then.
@@ -43,6 +44,8 @@ int sd_traces_copy(struct sd_trace **out, size_t *n);
 bool sd_traces_find(uint64_t address, struct sd_trace *out);
 /* Its frames, innermost first, at most so many; returns how many there are in all. */
 size_t sd_traces_stack(uint32_t stack, struct sd_trace_frame *to, size_t most);
+/* 0: Python's own; else that of the extension which allocated (foreign_traces.h). */
+unsigned sd_traces_domain(uint32_t stack);
 /* The file of a site; NULL: it has none.  Borrowed until sd_traces_stop. */
 const char *sd_traces_file(uint32_t site, size_t *n);
 #endif

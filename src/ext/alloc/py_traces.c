@@ -113,6 +113,7 @@ PyObject *sd_py_traces_clear(PyObject *module, PyObject *unused)
 struct known_stack {
     PyObject *frames; /* borrowed from `interned` */
     size_t depth;     /* frames in all */
+    unsigned domain;
 };
 
 struct frames {
@@ -203,6 +204,7 @@ static const struct known_stack *frames_of(struct frames *f, uint32_t stack)
 
     if (sd_table_get(&f->stacks, stack, &at))
         return &f->known[at];
+    one.domain = sd_traces_domain(stack);
     one.depth = sd_traces_stack(stack, f->buffer, (size_t)limit);
     if (one.depth == 0) {
         one.depth = 1;
@@ -231,9 +233,10 @@ static PyObject *trace_object(struct frames *f, const struct sd_trace *t)
     if (!stack)
         return NULL;
     if (!f->has_totals)
-        return Py_BuildValue("(iKO)", 0, (unsigned long long)t->size, stack->frames);
-    return Py_BuildValue("(iKOn)", 0, (unsigned long long)t->size, stack->frames,
-                         (Py_ssize_t)stack->depth);
+        return Py_BuildValue("(IKO)", stack->domain, (unsigned long long)t->size,
+                             stack->frames);
+    return Py_BuildValue("(IKOn)", stack->domain, (unsigned long long)t->size,
+                         stack->frames, (Py_ssize_t)stack->depth);
 }
 
 static PyObject *traces_list(struct frames *f, const struct sd_trace *traces, size_t n)
