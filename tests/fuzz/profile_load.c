@@ -40,6 +40,10 @@ static void make_views(const struct sd_profile *p, struct sd_view *v)
                       .by = SD_CALLS_BY_MODULE },
           .folds_imports = true,
           .match = SD_MATCHER("a") },
+        { .alloc = { SD_WHICH_GROWING, SD_ROWS_BY_STACK } },
+        { .alloc = { SD_WHICH_LIVE, SD_ROWS_BY_SIZE } },
+        { .alloc = { SD_WHICH_LEAKS, SD_ROWS_BY_ALLOCATOR },
+          .stacks.choice.is_mine = true },
     };
 
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
@@ -170,6 +174,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const struct sd_filter filter = { .section = "a",
                                       .match = SD_MATCHER("a|b"),
                                       .to_ns = 1000 };
+    const struct sd_filter of_allocations = { .alloc = { .has_at = true,
+                                                         .at_ns = 1000000,
+                                                         .has_sizes = true,
+                                                         .has_growth = true,
+                                                         .has_between = true,
+                                                         .n_between = 3 } };
     struct sd_profile *p = load(data, n, NULL), *q;
 
     if (!p)
@@ -183,6 +193,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (sd_profile_drop_signatures(p) == 0)
         print_tables(p);
     sd_profile_free(load(data, n, &filter));
+    sd_profile_free(p);
+    p = load(data, n, &of_allocations);
+    if (p)
+        print_tables(p);
     sd_profile_free(p);
     return 0;
 }
