@@ -269,7 +269,8 @@ int sd_profile_load_one_of(struct sd_reader *r, const struct sd_filter *filter,
 int sd_profile_load_window(struct sd_reader *r, const struct sd_profile *whole,
                            const struct sd_filter *filter, struct sd_profile **out);
 /* Can it be?  Not of a section, whose moments are all over the file, nor where a
- * section never ended, a timeline was recorded, or the program still runs. */
+ * section never ended, a timeline was recorded, allocations were (what is live in a
+ * window began before it), or the program still runs. */
 bool sd_profile_has_window(const struct sd_profile *whole,
                            const struct sd_filter *filter);
 /* Adds all of `from` into `into` (associative); times are aligned by CLOCK_REALTIME. */

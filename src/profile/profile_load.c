@@ -553,8 +553,9 @@ bool sd_profile_has_window(const struct sd_profile *whole,
 
     return times && !times->is_unusable && (filter->from_ns || filter->to_ns) &&
            !filter->section && whole->n_captures == 1 && !whole->is_part &&
-           !whole->has_timeline && !whole->health.is_running &&
-           !whole->health.has_live && sd_loss_amount(whole, SD_LOSS_MEMORY) == 0;
+           !whole->has_timeline && !whole->allocs.is_recorded &&
+           !whole->health.is_running && !whole->health.has_live &&
+           sd_loss_amount(whole, SD_LOSS_MEMORY) == 0;
 }
 
 int sd_profile_load_window(struct sd_reader *r, const struct sd_profile *whole,

@@ -283,6 +283,8 @@ TEST(a_window_is_refused_where_its_chunks_cannot_tell_it)
     CHECK(!sd_profile_has_window(whole, &(struct sd_filter){ .track = "old" }));
     CHECK(!sd_profile_has_window(
         whole, &(struct sd_filter){ .from_ns = 1, .section = "load" }));
+    whole->allocs.is_recorded = true;
+    CHECK(!sd_profile_has_window(whole, &narrow)); /* what is live began before it */
     sd_profile_free(whole);
     sd_reader_free(r);
     whole = sd_maker_load(&m, NULL);
