@@ -426,7 +426,7 @@ static const char *title_of(const struct table *t)
     case SD_WHICH_LEAKS:
         return t->p->window.is_set ? "Live at the end of this part" : "Never freed";
     case SD_WHICH_TEMPORARY:
-        return "Temporary: freed at once";
+        return "Temporary: freed soon";
     case SD_WHICH_TOTAL:
         return "Allocated in all";
     case SD_WHICH_GROWING:

@@ -290,7 +290,7 @@ TEST(alloc_words_give_peak_total_leaks_and_what_is_untracked)
                  "peak       100.0 MiB at 1.0 s\n"
                  "total      100.0 MiB in 532 allocations, 0 of them temporary\n"
                  "leaks      50.0 MiB in 266 blocks\n"
-                 "untracked  60.0 MiB of 150.0 MiB RSS at most\n") == 0);
+                 "untracked  60.0 MiB of 150.0 MiB RSS, its highest\n") == 0);
     sd_buf_clear(&words);
     x.p->allocs.processes[0].is_part = true;
     sd_alloc_words(&words, x.p);

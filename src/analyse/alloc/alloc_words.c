@@ -120,7 +120,7 @@ static void put_untracked(struct sd_buf *to, const struct sd_alloc_summary *s)
     }
     sd_buf_printf(to, "%s of ",
                   sd_text_bytes(text, s->untracked_bytes > 0 ? s->untracked_bytes : 0));
-    sd_buf_printf(to, "%s RSS at most", sd_text_bytes(text, s->peak_rss_bytes));
+    sd_buf_printf(to, "%s RSS, its highest", sd_text_bytes(text, s->peak_rss_bytes));
     if (s->untracked_bytes < 0)
         sd_buf_text(to, ": not all that was allocated was in use");
     sd_buf_text(to, "\n");

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -52,18 +53,15 @@ int sd_alloc_totals_add_process(struct sd_alloc_totals *t,
         return sd_no_memory();
     t->processes = all;
     all[t->n_processes++] = *one;
+    if (one->peak_bytes > all[t->largest].peak_bytes)
+        t->largest = (uint32_t)t->n_processes - 1;
     return 0;
 }
 
 uint32_t sd_alloc_totals_largest(const struct sd_alloc_totals *t)
 {
-    uint32_t at = UINT32_MAX;
-
-    for (uint32_t i = 0; i < t->n_processes; i++)
-        if (at == UINT32_MAX ||
-            t->processes[i].peak_bytes > t->processes[at].peak_bytes)
-            at = i;
-    return at;
+    sd_assert(t->n_processes == 0 || t->largest < t->n_processes);
+    return t->n_processes > 0 ? t->largest : UINT32_MAX;
 }
 
 int64_t sd_alloc_totals_sum(const struct sd_alloc_totals *t, enum sd_alloc_value v)

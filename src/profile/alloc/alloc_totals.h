@@ -78,6 +78,7 @@ struct sd_alloc_totals {          /* all zero is a fresh one */
     size_t cap_moments;
     struct sd_alloc_process *processes; /* owned */
     size_t n_processes, cap_processes;
+    uint32_t largest;              /* of them: the first with the largest peak */
     struct sd_alloc_choice choice; /* that they were made with */
     enum sd_allocs_mode mode;
     bool is_recorded; /* allocations were, whether there are any */
