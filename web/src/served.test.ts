@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refused, serve, type Told } from './served';
+import { isFirstLook, isServed, Refused, serve, type Told } from './served';
 import type { Payload } from './types';
 
 async function packed(json: string): Promise<ArrayBuffer> {
@@ -35,7 +35,9 @@ test('data is fetched once for each reading, and the end of the server is said',
   const asked: string[] = [];
   globalThis.setTimeout = ((f: () => void) => queueMicrotask(f)) as unknown as typeof setTimeout;
   answering([0, 0, 1, 1, 2], asked);
-  await serve('secret', (p: Payload) => shown.push(p.title), (t) => told.push(t));
+  const first: boolean[] = [isServed()];
+  await serve('secret', (p: Payload) => { shown.push(p.title); first.push(isFirstLook()); }, (t) => told.push(t));
+  assert.deepEqual(first, [false, true, false, false]);
   assert.deepEqual(shown, ['0', '1', '2']);
   assert.deepEqual(told.map((t) => [t.notice !== null, t.isGrowing]), [[false, true], [true, true]]);
   assert.equal(asked.filter((line) => line === 'POST /data').length, 3);

@@ -21,8 +21,10 @@ const MISSES = 6; // unanswered questions after which the server has ended
 export class Refused extends Error {}
 
 let server: string | null = null; // its token, once it has answered
+let isWhole = false; // has the file been read to its end?
 
 export const isServed = (): boolean => server !== null;
+export const isFirstLook = (): boolean => isServed() && !isWhole;
 
 interface Question { body?: string; signal?: AbortSignal }
 
@@ -65,6 +67,7 @@ export async function serve(token: string, show: (payload: Payload) => void, tel
       if (state.number !== shown) {
         const data = await dataOf(token, '/data');
         server = token;
+        isWhole = state.number > 0;
         show(data);
         shown = state.number;
       }

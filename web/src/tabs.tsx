@@ -14,6 +14,7 @@ import { Roofline } from './chart/roofline';
 import { savePng, saveSvg } from './save';
 import { Series } from './chart/series';
 import { Source } from './source/source';
+import { isFirstLook } from './served';
 import { act, useStore } from './store';
 import { offered } from './svg';
 import { Table } from './table/table';
@@ -106,7 +107,7 @@ function Panel({ whole, place }: { whole: View; place: number }) {
 
 export function Views({ views }: { views: View[] }) {
   const name = useStore((s) => s.view), place = Math.max(0, views.findIndex((v) => v.name === name)), view = views[place];
-  if (!view) return <main class="views"><p class="empty">This file holds nothing that could be shown.</p></main>;
+  if (!view) return <main class="views"><p class="empty">{isFirstLook() ? 'Views come when the whole file has been read.' : 'This file holds nothing that could be shown.'}</p></main>;
   return (
     <main class="views">
       <div class={`tab-line${views.length > MANY ? ' has-many' : ''}`}>
