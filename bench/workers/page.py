@@ -104,7 +104,7 @@ def add_ours(pages, sonde, capture):
     run([sonde, "report", capture, "--force", "-o", path])
     pages.add_file("ours", "", "sonde", path)
     samples = path_in(pages, "samples.speedscope.json")
-    run([sonde, "convert", capture, samples])
+    run([sonde, "convert", capture, "--force", samples])
     pages.add_speedscope(samples)
 
 

@@ -258,10 +258,13 @@ def test_a_bad_query_is_one_sentence(folder):
 def test_a_shared_page_tells_no_folder_and_answers_no_query(folder):
     with Server(capture(folder), words=["--share"]) as server:
         server.wait_until_read()
-        payload = json.dumps(server.payload())
-        helpers.equal(("/x/" in payload, "app.py" in payload), (False, True), "folders and files in the data")
-        status, _, body = server.ask("POST", "/query", '{"views": "functions"}')
-        helpers.equal((status, b"--share" in body, b"/x/" in body), (400, True, False), "answer to a query")
+        payload = server.payload()
+        text = json.dumps(payload)
+        helpers.equal(("/x/" in text, "app.py" in text), (False, True), "folders and files in the data")
+        helpers.equal({tuple(v["asks"]) for v in payload["views"]}, {()}, "what the page would ask for")
+        for path, views in (("/query", "functions"), ("/view", "sections")):
+            status, _, body = server.ask("POST", path, json.dumps({"views": views}))
+            helpers.equal((status, b"--share" in body, b"/x/" in body), (400, True, False), "answer to a query")
 
 
 def test_shared_files_of_one_name_stay_two(folder):

@@ -46,6 +46,9 @@ export function dataOf(view: View, answer: Payload, strings: string[]): View['da
 
 // --- Asking
 
+// Browsers have a TypeError with words of their own for a server that does not answer.
+const whyNot = (e: unknown): string => (e instanceof TypeError ? 'sonde view --serve does not answer.' : e instanceof Error ? e.message.trim() : String(e));
+
 const REST_MS = 120; // without a change, before a question is sent
 
 interface Answer { query: string; data: View['data'] | null; isRefused: boolean }
@@ -54,7 +57,7 @@ async function answered(view: View, query: string, strings: string[], signal: Ab
   try {
     return { query, data: dataOf(view, await answerTo(query, signal), strings), isRefused: false };
   } catch (e) {
-    if (!signal.aborted) say(e instanceof Error ? e.message.trim() : String(e));
+    if (!signal.aborted) say(whyNot(e));
     return { query, data: null, isRefused: true };
   }
 }
