@@ -145,8 +145,6 @@ class track(_sonde.Track, Allocations):
         for word, value, known in (("layer", layer, ("all", "py", "malloc")), ("mode", mode, ("full", "aggregate", "sample"))):
             if value not in known:
                 raise ValueError("{0} must be {1}, {2} or {3}, not {4!r}".format(word, *known + (value,)))
-        if native and "native" not in _options():
-            raise ValueError("native=True is not possible: this build records no native stacks of allocations")
         self._path = None if path is None else os.fsdecode(path)
         self._with = "alloc:layer={0};mode={1}{2}".format(layer, mode, ";native=1" if native else "")
         self._only_this = bool(current_thread_only)
@@ -263,10 +261,6 @@ class track(_sonde.Track, Allocations):
 
 
 _running = None  # the track whose block runs; None: there was none yet
-
-
-def _options():
-    return next(about["options"] for about in _sonde.collectors() if about["name"] == "alloc")
 
 
 def _end_at_exit():

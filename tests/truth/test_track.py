@@ -160,6 +160,19 @@ def test_it_is_refused_under_sonde(folder):
         contains(result.out, part, result.err)
 
 
+def test_native_frames_are_in_stacks(folder):
+    got = answer(folder, """
+def largest():
+    return max([1000003], key=made)
+with track(native=True) as t:
+    largest()
+print(json.dumps([[f["function"] for f in r["stack"]] for r in t.rows("total", by="stack") if r["bytes"] > 500000][0]))
+""")
+    at = [got.index("largest"), got.index("made")]
+    between = got[at[0] + 1:at[1]]
+    assert between, got    # max() itself, which has a name unless the interpreter is stripped
+
+
 def test_a_capture_with_a_name_stays(folder):
     got = answer(folder, """
 with track("x.sonde", layer="py") as t:
