@@ -77,8 +77,7 @@ bool sd_poisson_draw(struct sd_alloc_thread *t, const void *p, size_t size)
         if (t->until >= 0)
             return false;
     }
-    while (t->until < 0)
-        t->until += gap(t);
+    t->until = gap(t); /* from the end of this one: how far back does not matter */
     lock();
     remember(p);
     unlock();
