@@ -28,6 +28,22 @@ for size in %r:
         names["f_%%d_%%d" %% (size, i)]()
 """ % (SIZES, BYTES, EACH)
 
+# Mappings that go page by page, in an order that leaves parts on both sides; and one of 64 TiB.
+MAPPINGS = """
+import ctypes
+c = ctypes.CDLL(None)
+c.mmap.restype = ctypes.c_void_p
+c.mmap.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long
+c.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
+def pages(n):
+    for i in range(n):
+        p = c.mmap(None, 16 * 4096, 3, 0x22, -1, 0)
+        for k in range(16):
+            c.munmap(p + 4096 * (k * 5 % 16), 4096)
+pages(2000)
+c.mmap(None, 1 << 46, 0, 0x4022, -1, 0)
+"""
+
 
 @once
 def capture():
@@ -74,6 +90,18 @@ def test_a_sample_says_what_it_is(folder):
     s = ask()["alloc"]
     equal((s["mode"], s["overlaps"], s["lost"]), ("sample", 0, 0))
     between(s["bytes"], 0.9 * BYTES * len(SIZES) * EACH, 1.1 * BYTES * len(SIZES) * EACH, "bytes")
+
+
+def test_parts_of_a_mapping_add_up_to_its_weight(folder):
+    path = os.path.join(folder, "m.sonde")
+    done = sonde("alloc", "--mode", "sample", "-o", path, "--python", PYTHON, write(folder, "m.py", MAPPINGS))
+    equal(done.status, 0, done.err)
+    done = sonde("report", path, "--alloc", "--leaks", "--by", "function", "--json", "--all")
+    equal(done.status, 0, done.err)
+    said = json.loads(done.out)
+    assert said["alloc"]["frees"] >= 1000, "few mappings were drawn: %r" % said["alloc"]
+    between(said["alloc"]["peak_bytes"], 0, 50000000, "bytes at the peak")
+    equal([r for r in said["allocations"] if r["function"] == "pages" and r["bytes"] > 4000000], [], "rows of mappings that are gone")
 
 
 run_tests(globals())

@@ -125,7 +125,7 @@ static int cut(struct sd_alloc_history *h, uint32_t track, uint64_t from, uint64
         tell_origin(h, part.place, &c);
         if (is_heap(c.by))
             h->live_bytes -= c.size;
-        rc = sd_alloc_maps_cut(&h->maps, part.from, part.to, &c.is_whole);
+        rc = sd_alloc_maps_cut(&h->maps, part.from, part.to, &c.is_whole, NULL);
         if (rc == 0 && is_told)
             rc = put(h, c);
     }

@@ -69,18 +69,40 @@ static void drop(struct sd_alloc_maps *m, size_t i)
     m->n--;
 }
 
+/* Takes the share of `part` bytes from the weight of `all` bytes; the blocks stay. */
+static struct sd_alloc_map_weight take_share(struct sd_alloc_map_weight *of,
+                                             uint64_t part, uint64_t all)
+{
+    struct sd_alloc_map_weight share = {
+        .bytes = (uint64_t)((unsigned __int128)of->bytes * part / all),
+        .variance = of->variance * ((double)part / (double)all),
+    };
+
+    of->bytes -= share.bytes;
+    of->variance -= share.variance;
+    return share;
+}
+
 /* The lowest part keeps the count: a block is gone with it, whatever is left above. */
 int sd_alloc_maps_cut(struct sd_alloc_maps *m, uint64_t from, uint64_t to,
-                      bool *is_ended)
+                      bool *is_ended, struct sd_alloc_map_weight *weight)
 {
     size_t i = first_below(m, to);
     struct sd_alloc_map *one = &m->items[i], above = *one;
     bool has_below = one->from < from, has_above = to < one->to;
+    struct sd_alloc_map_weight w = one->weight;
 
     sd_assert(i < m->n && one->from <= from && to <= one->to);
+    if (has_below || has_above)
+        w = take_share(&one->weight, to - from, one->to - one->from);
+    if (weight)
+        *weight = w;
     *is_ended = !has_below && !has_above && !one->is_rest;
     above.from = to;
     above.is_rest |= has_below;
+    if (has_below && has_above)
+        above.weight =
+            take_share(&one->weight, above.to - to, above.to - to + from - one->from);
     if (has_below)
         one->to = from;
     if (has_below && has_above)

@@ -352,10 +352,9 @@ static void overlap(struct sd_alloc_replay *r, uint32_t where, const struct weig
 
 /* --- Mappings */
 
-static struct weight no_block(struct weight w)
+static struct weight weight_of(const struct sd_alloc_map_weight *w)
 {
-    w.amount.blocks = 0;
-    return w;
+    return (struct weight){ { w->bytes, w->blocks }, w->variance };
 }
 
 /* Each part of a mapping that lies in the range.  It is one free, where the whole goes.
@@ -367,16 +366,16 @@ static int unmap(struct sd_alloc_replay *r, struct sd_alloc_thread_state *t,
     int rc = 0;
 
     while (rc == 0 && sd_alloc_maps_in(&r->maps, from, to, &part)) {
-        struct weight w = weigh(r, part.to - part.from);
+        struct sd_alloc_map_weight share;
+        struct weight w;
         bool is_ended;
 
-        rc = sd_alloc_maps_cut(&r->maps, part.from, part.to, &is_ended);
+        rc = sd_alloc_maps_cut(&r->maps, part.from, part.to, &is_ended, &share);
+        w = weight_of(&share);
         if (is_ended && t) {
             end_at(r, t, part.place, part.index, &w);
             continue;
         }
-        if (!is_ended)
-            w = no_block(w);
         subtract_live(r, part.place & ~BEGAN_INSIDE, &w);
         add_kept(r, part.place, &w, -1);
     }
@@ -404,6 +403,8 @@ static int begin_map(struct sd_alloc_replay *r, uint32_t thread,
         r->facts.overlaps += r->is_inside;
         rc = unmap(r, NULL, one.from, one.to);
     }
+    one.weight =
+        (struct sd_alloc_map_weight){ w.amount.bytes, w.amount.blocks, w.variance };
     one.place = begin_at(r, place, &w);
     return rc < 0 ? rc : sd_alloc_maps_add(&r->maps, &one);
 }
@@ -413,6 +414,7 @@ static int end_map(struct sd_alloc_replay *r, struct sd_alloc_thread_state *t,
 {
     t->freed_map = *map;
     t->freed = SD_FREED_MAP;
+    t->was_inside = t->was_temporary = false; /* so that of a rest no more is undone */
     return unmap(r, t, t->freed_map.from, t->freed_map.to);
 }
 
@@ -498,7 +500,7 @@ static int undo_block(struct sd_alloc_replay *r, struct sd_alloc_thread_state *t
 static int undo_map(struct sd_alloc_replay *r, struct sd_alloc_thread_state *t)
 {
     const struct sd_alloc_map *m = &t->freed_map;
-    struct weight w = weigh(r, m->to - m->from);
+    struct weight w = weight_of(&m->weight);
     struct sd_alloc_map other;
 
     if (sd_alloc_maps_in(&r->maps, m->from, m->to, &other))
