@@ -110,6 +110,34 @@ def test_closed_descriptors(folder):
     check(folder, "work(5000)\nos.closerange(3, 1000)\nf = [open(os.devnull, 'wb') for _ in range(20)]\n[one.write(b'x') for one in f]\n", "descriptors closed and others in their places")
 
 
+def test_children_that_nobody_has_told_of(folder):
+    """Handlers of a fork that run before ours, and a child that runs none: nothing of theirs is in the parent's record."""
+    library = os.path.join(folder, "untold.so")
+    done = run(["cc", "-O2", "-pthread", "-shared", "-fPIC", "-o", library, os.path.join(TARGETS, "untold_fork.c")])
+    equal(done.status, 0, done.err)
+    source = """
+import ctypes
+library = ctypes.CDLL(%r)
+def parent():
+    for i in range(10):
+        library.forked_quietly()
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        [bytes(1000 + k) for k in range(300)]
+        os.waitpid(pid, 0)
+parent()
+""" % library
+    program = write(folder, "program.py", WORK + source + END)
+    for mode in MODES + ["sample"]:
+        s = recorded(folder, program, mode=mode, env=clean_env(LD_PRELOAD=library))[0]
+        a = s["alloc"]
+        equal((a["overlaps"], a["lost"]), (0, 0), "overlaps and lost, %s" % mode)
+        between(a["peak_bytes"], 0, 30 * MIB, "bytes at the peak, %s" % mode)
+        if mode != "sample":
+            between(sum(row["count"] for row in s["allocations"] if row["function"] == "parent"), 10000, 14000, "what the parent allocated, %s" % mode)
+
+
 # ---- all at once
 
 SECONDS = float(os.environ.get("STRESS", 2))

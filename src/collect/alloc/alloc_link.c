@@ -12,6 +12,7 @@ static const struct sd_alloc_link own = {
     .sizes = { sizeof(struct sd_alloc_link), sizeof(struct sd_alloc_thread),
                sizeof(struct sd_alloc_recorder), sizeof(struct sd_alloc_stacks) },
     .version = SONDE_VERSION,
+    .here = &sd_alloc_here,
     .recorder = &sd_alloc_recorder,
     .stacks = &sd_alloc_stacks,
     .enter_slowly = sd_alloc_enter_slowly,

@@ -21,6 +21,7 @@ struct sd_alloc_link {
     uint32_t sizes[4];
     char version[32];
     ptrdiff_t self; /* of sd_alloc_self, from a thread's pointer */
+    const struct sd_alloc_here *here;
     struct sd_alloc_recorder *recorder;
     struct sd_alloc_stacks *stacks;
     struct sd_alloc_thread *(*enter_slowly)(void);
@@ -67,7 +68,7 @@ static inline struct sd_alloc_thread *sd_linked_enter(void)
 {
     struct sd_alloc_thread *t = sd_linked_self();
 
-    if (__builtin_expect(!t || !sd_alloc_link.recorder->is_on, 0))
+    if (__builtin_expect(!t || !sd_alloc_is_on(sd_alloc_link.here), 0))
         return sd_alloc_link.enter_slowly();
     if (__builtin_expect(t->is_inside, 0))
         return NULL;

@@ -22,6 +22,7 @@
 _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_alloc_thread *sd_alloc_self;
 struct sd_alloc_recorder sd_alloc_recorder;
+struct sd_alloc_here sd_alloc_here;
 
 /* Part of the one recorder of this process. */
 static struct {
@@ -31,6 +32,26 @@ static struct {
     bool has_key;
     bool is_inherited; /* after a fork: the stacks are the parent's */
 } threads = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- Whether it records ----------------------------------------------------------- */
+
+/* Is this the child of a fork that no handler has told of, or not yet? */
+static bool is_untold_child(void)
+{
+    return sd_alloc_recorder.is_on && !sd_alloc_is_on(&sd_alloc_here);
+}
+
+static void go_on(void)
+{
+    sd_alloc_recorder.is_on = true;
+    atomic_store(&sd_alloc_here.is_on, 1);
+}
+
+void sd_alloc_recorder_stop(void)
+{
+    sd_alloc_recorder.is_on = false;
+    atomic_store(&sd_alloc_here.is_on, 0);
+}
 
 /* --- Threads --------------------------------------------------------------------- */
 
@@ -43,7 +64,7 @@ static void end_thread(void *state)
 {
     struct sd_alloc_thread *t = state;
 
-    if (t != sd_alloc_self)
+    if (t != sd_alloc_self || is_untold_child())
         return; /* of the parent, before a fork */
     t->is_inside = true;
     sd_thread_log_give(t);
@@ -115,7 +136,7 @@ static bool is_ready(void)
         sd_alloc_recorder.tick = sd_session_ticks();
         threads.is_inherited = false;
     } else if (threads.is_inherited) {
-        sd_alloc_recorder.is_on = false;
+        sd_alloc_recorder_stop();
     }
     is = !threads.is_inherited;
     pthread_mutex_unlock(&threads.lock);
@@ -128,7 +149,7 @@ struct sd_alloc_thread *sd_alloc_enter_slowly(void)
     struct sd_alloc_thread *t = sd_alloc_self;
     int saved = errno;
 
-    if (!sd_alloc_recorder.is_on || t)
+    if (!sd_alloc_is_on(&sd_alloc_here) || t)
         return NULL;
     sd_alloc_self = &nobody;
     if (is_ready())
@@ -464,8 +485,11 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     r->tick = sd_session_ticks();
     /* One more than ever: a thread of the last recording looks at its log. */
     atomic_fetch_add(&r->order, 1);
+    /* Before Linux 4.14, and with larger pages, the handler alone protects. */
+    madvise(&sd_alloc_here, sizeof sd_alloc_here, MADV_WIPEONFORK);
     rc = begin_tables(w);
-    r->is_on = rc == 0;
+    if (rc == 0)
+        go_on();
     sd_uncounted_tell(rc == 0 ? sd_alloc_hear_uncounted : NULL);
     return rc;
 }
@@ -488,10 +512,13 @@ static void end_tables(void)
 
 void sd_alloc_recorder_end(void)
 {
-    struct sd_alloc_thread *t = sd_alloc_enter();
+    bool is_untold = is_untold_child();
+    struct sd_alloc_thread *t = is_untold ? NULL : sd_alloc_enter();
 
+    if (is_untold)
+        sd_alloc_recorder_after_fork();
     sd_uncounted_tell(NULL);
-    sd_alloc_recorder.is_on = false;
+    sd_alloc_recorder_stop();
     if (t) {
         sd_thread_log_give(t);
         sd_alloc_leave(t);
@@ -508,6 +535,7 @@ void sd_alloc_recorder_after_fork(void)
 
     if (r->is_on && !r->writer) {
         pthread_mutex_init(&threads.lock, NULL);
+        go_on();
         return; /* in memory, which is the child's own now */
     }
     sd_alloc_stacks_forget();
@@ -520,4 +548,5 @@ void sd_alloc_recorder_after_fork(void)
     threads.idle = NULL;
     threads.is_inherited = true;
     sd_alloc_self = NULL;
+    go_on();
 }

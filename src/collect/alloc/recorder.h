@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "capture/alloc/alloc_cell.h"
+#include "capture/live.h"
 #include "collect/alloc/options.h"
 #include "collect/alloc/poisson.h"
 
@@ -117,9 +118,18 @@ struct sd_alloc_thread {
 extern _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_alloc_thread *sd_alloc_self;
 
-/* What all hooks look at; recorder.c writes it. */
+/* Does this process record?  On a page that a fork empties: in the child hooks record
+ * nothing until the handler has run that begins a record of its own.  Handlers that run
+ * before it allocate, too, and _Fork runs none. */
+struct sd_alloc_here {
+    _Alignas(SD_PAGE) _Atomic uint32_t is_on;
+    char rest[SD_PAGE - sizeof(uint32_t)];
+};
+extern struct sd_alloc_here sd_alloc_here;
+
+/* What else hooks look at; recorder.c writes it. */
 struct sd_alloc_recorder {
-    bool is_on;
+    bool is_on; /* as sd_alloc_here says, or as it said before a fork */
     enum sd_alloc_mode mode;
     unsigned layers; /* enum sd_alloc_layer */
     struct sd_writer *writer;
@@ -138,12 +148,17 @@ extern struct sd_alloc_recorder sd_alloc_recorder;
 
 struct sd_alloc_thread *sd_alloc_enter_slowly(void);
 
+static inline bool sd_alloc_is_on(const struct sd_alloc_here *h)
+{
+    return atomic_load_explicit(&h->is_on, memory_order_relaxed) != 0;
+}
+
 /* hot: this thread's, until sd_alloc_leave; NULL: nothing is to be recorded. */
 static inline struct sd_alloc_thread *sd_alloc_enter(void)
 {
     struct sd_alloc_thread *t = sd_alloc_self;
 
-    if (__builtin_expect(!t || !sd_alloc_recorder.is_on, 0))
+    if (__builtin_expect(!t || !sd_alloc_is_on(&sd_alloc_here), 0))
         return sd_alloc_enter_slowly();
     if (__builtin_expect(t->is_inside, 0))
         return NULL;
@@ -247,6 +262,8 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
 /* From the next beginning to its end, allocations of this thread alone; 0: of all.
  * Whoever frees them. */
 void sd_alloc_recorder_follow(uint32_t tid);
+/* Records no more; what was recorded stays. */
+void sd_alloc_recorder_stop(void);
 /* Ends what this thread has begun, and records no more: another recording may begin. */
 void sd_alloc_recorder_end(void);
 /* In the child of a fork: what was the parent's is left alone, and a table of its own

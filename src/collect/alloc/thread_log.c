@@ -98,7 +98,7 @@ static bool is_too_large(struct sd_alloc_thread *t)
     t->chunk = sd_log_chunk(t->log);
     if (sd_writer_file_bytes(r->writer) < r->max_file)
         return false;
-    r->is_on = false;
+    sd_alloc_recorder_stop();
     l = sd_session_log();
     snprintf(text, sizeof text,
              "the recording of allocations in process %d stopped here: the capture has "

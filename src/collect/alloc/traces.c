@@ -57,7 +57,13 @@ static void after_fork(bool is_child)
 }
 
 static void after_fork_in_parent(void) { after_fork(false); }
-static void after_fork_in_child(void) { after_fork(true); }
+
+static void after_fork_in_child(void)
+{
+    after_fork(true);
+    if (traces.is_on)
+        sd_alloc_recorder_after_fork();
+}
 
 static void watch_forks(void)
 {
