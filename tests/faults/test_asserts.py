@@ -90,7 +90,7 @@ def test_alloc(folder):
     script = script.replace("sum(f() for i in range(n))", "sum(len(f()) for i in range(n))").replace("print(total, hook)", "print(total // 100003, hook)")
     path = recorded(folder, "alloc", script=script)
     rows = json.loads(sonde("report", "--alloc", "--total", "--by", "function", "--json", "-n", "0", path).out)["allocations"]
-    counts = {row["function"]: row["count"] for row in rows if row["bytes"] >= 100003}
+    counts = {row["function"]: row["bytes"] // 100003 for row in rows if row["bytes"] >= 100003}    # 3.8 allocates frames, too
     equal(counts.get("before"), 100, "allocations of before")
     assert "after" not in counts, counts
 
