@@ -35,6 +35,23 @@ def answer(folder, program, env=None, wants=0):
     return json.loads(result.out) if result.out else result.err
 
 
+def test_hooks_of_others_that_went_away(folder):
+    """tracemalloc is stopped within a block, which takes our hooks away: a later block has them again; it may also stay over ours."""
+    got = answer(folder, """
+import tracemalloc
+def count(layer, before, inside=lambda: None):
+    before()
+    with track(layer=layer) as t:
+        inside()
+        kept = [bytearray(1009) for i in range(300)]
+    return t.summary["allocations"] >= 600
+nothing = lambda: None
+print(json.dumps([count("py", tracemalloc.start, tracemalloc.stop), count("py", nothing), count("py", nothing, tracemalloc.start),
+                  count("py", nothing), count("py", nothing, tracemalloc.stop), count("py", nothing)]))
+""")
+    equal(got, [False, True, True, True, True, True], "which blocks have their allocations")
+
+
 def test_a_block_has_what_it_allocates_alone(folder):
     got = answer(folder, """
 with track(layer="py") as none:

@@ -22,6 +22,9 @@ static struct {
     } others[N_DOMAINS];
     bool is_there, records;
     bool is_below[N_DOMAINS]; /* another one's hooks were over ours when we stopped */
+    /* Of the domain whose hooks are called to see whether they lead to ours. */
+    const PyMemAllocatorEx *sought;
+    bool is_found;
 } pymem;
 
 /* --- What every domain does ------------------------------------------------------ */
@@ -44,6 +47,12 @@ static inline void ends_inside(const void *p)
         sd_alloc_link.asked_ends(t, p);
     else if (sd_alloc_is_another(t, p))
         sd_alloc_link.drop(t, p);
+}
+
+static inline void find(const PyMemAllocatorEx *was)
+{
+    if (__builtin_expect(pymem.sought == was, 0))
+        pymem.is_found = true;
 }
 
 /* Is it of a domain that is called with the interpreter's lock? */
@@ -70,8 +79,10 @@ static inline void *domain_malloc(const PyMemAllocatorEx *was, size_t size,
 
     void *p;
 
-    if (__builtin_expect(!t, 0))
+    if (__builtin_expect(!t, 0)) {
+        find(was);
         return began_inside(was->malloc(was->ctx, size));
+    }
     sd_alloc_pass(t, NULL);
     p = was->malloc(was->ctx, size);
     sd_alloc_passed(t);
@@ -185,6 +196,7 @@ static void object_free_plainly(void *ctx, void *p)
 {
     (void)ctx;
     note_code(p);
+    find(&pymem.was[2]);
     pymem.was[2].free(pymem.was[2].ctx, p);
 }
 
@@ -219,6 +231,7 @@ void sd_alloc_pymem_start(bool records)
 {
     sd_assert(!pymem.is_there);
     for (int i = 0; i < N_DOMAINS; i++) {
+        pymem.others[i] = (struct others){ 0 };
         pymem.is_below[i] = pymem.is_below[i] && !is_now(i, &pymem.was[i]);
         if (!pymem.is_below[i])
             hook(i, records);
@@ -230,12 +243,28 @@ void sd_alloc_pymem_start(bool records)
             PyMem_SetAllocator(domains[i], &pymem.ours[i]);
 }
 
+/* Others' hooks are there now: are ours below them, or did they take them away?
+ * Nothing is recorded meanwhile. */
+static bool are_below(int i)
+{
+    PyMemAllocatorEx now;
+
+    PyMem_GetAllocator(domains[i], &now);
+    pymem.is_found = false;
+    pymem.sought = &pymem.was[i];
+    now.free(now.ctx, now.malloc(now.ctx, 1));
+    pymem.sought = NULL;
+    return pymem.is_found;
+}
+
 /* Where another one's hooks are over ours, ours stay below and pass everything on. */
 void sd_alloc_pymem_stop(void)
 {
     for (int i = 0; i < N_DOMAINS && pymem.is_there; i++) {
-        pymem.is_below[i] = !is_now(i, &pymem.ours[i]);
-        if (!pymem.is_below[i])
+        bool is_ours = is_now(i, &pymem.ours[i]);
+
+        pymem.is_below[i] = !is_ours && are_below(i);
+        if (is_ours)
             PyMem_SetAllocator(domains[i], &pymem.was[i]);
     }
     pymem.is_there = false;
