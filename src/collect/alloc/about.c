@@ -40,7 +40,7 @@ static const struct sd_option options[] = {
                                 .kind = SD_SIZE,
                                 .argument = "SIZE",
                                 .meaning =
-                                    "stop to record allocations when the capture "
+                                    "stop recording allocations when the capture "
                                     "has this size" },
     [SD_ALLOC_OPT_NATIVE] = { .name = "native",
                               .kind = SD_FLAG,
@@ -97,6 +97,12 @@ static int check(const struct sd_option_value *values)
     if (values[SD_ALLOC_OPT_SAMPLE_BYTES].number == 0)
         return sd_fail(SD_EUSAGE, "--sample-bytes must be at least 1 byte; 512KiB is "
                                   "what it is without the option");
+    if (values[SD_ALLOC_OPT_MAX_FILE].number &&
+        sd_alloc_mode_of(&values[SD_ALLOC_OPT_MODE]) == SD_ALLOC_AGGREGATE)
+        return sd_fail(SD_EUSAGE,
+                       "--max-file is for a record of events, and --mode aggregate "
+                       "keeps none: its file grows with the stacks alone; drop one of "
+                       "the two");
     if (values[SD_ALLOC_OPT_PRELOAD].number &&
         sd_alloc_layers_of(&values[SD_ALLOC_OPT_LAYER]) == SD_LAYER_PY)
         return sd_fail(SD_EUSAGE,
