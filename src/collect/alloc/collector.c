@@ -29,7 +29,7 @@ static struct {
 
 /* --- The end of the program ------------------------------------------------------ */
 
-/* With the interpreter's lock.  A preloaded library stops to record, too: the
+/* With the interpreter's lock.  A preloaded library stops recording, too: the
  * interpreter is about to clear its modules. */
 static void end_recording(void)
 {

@@ -78,6 +78,8 @@ int sd_process_recording_begin(const struct sd_option_value *v)
         rc = sd_alloc_natives_start();
     if (rc < 0)
         sd_process_recording_end();
+    else
+        sd_alloc_recorder_go();
     return rc;
 }
 
@@ -86,6 +88,7 @@ void sd_process_recording_end(void)
     if (!recording.runs)
         return;
     recording.runs = false;
+    sd_alloc_recorder_stop();
     if (recording.layers & SD_LAYER_MALLOC)
         sd_alloc_natives_stop();
     sd_alloc_recorder_end();

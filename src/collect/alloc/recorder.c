@@ -41,16 +41,20 @@ static bool is_untold_child(void)
     return sd_alloc_recorder.is_on && !sd_alloc_is_on(&sd_alloc_here);
 }
 
-static void go_on(void)
+void sd_alloc_recorder_go(void)
 {
     sd_alloc_recorder.is_on = true;
     atomic_store(&sd_alloc_here.is_on, 1);
 }
 
+/* Threads that are in a hook look once more, before their next event. */
 void sd_alloc_recorder_stop(void)
 {
+    if (is_untold_child())
+        sd_alloc_recorder_after_fork();
     sd_alloc_recorder.is_on = false;
     atomic_store(&sd_alloc_here.is_on, 0);
+    atomic_fetch_add(&sd_alloc_recorder.order, 1);
 }
 
 /* --- Threads --------------------------------------------------------------------- */
@@ -488,8 +492,6 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     /* Before Linux 4.14, and with larger pages, the handler alone protects. */
     madvise(&sd_alloc_here, sizeof sd_alloc_here, MADV_WIPEONFORK);
     rc = begin_tables(w);
-    if (rc == 0)
-        go_on();
     sd_uncounted_tell(rc == 0 ? sd_alloc_hear_uncounted : NULL);
     return rc;
 }
@@ -512,14 +514,13 @@ static void end_tables(void)
 
 void sd_alloc_recorder_end(void)
 {
-    bool is_untold = is_untold_child();
-    struct sd_alloc_thread *t = is_untold ? NULL : sd_alloc_enter();
+    struct sd_alloc_thread *t;
 
-    if (is_untold)
-        sd_alloc_recorder_after_fork();
     sd_uncounted_tell(NULL);
     sd_alloc_recorder_stop();
-    if (t) {
+    t = sd_alloc_self;
+    if (t && !t->is_inside) {
+        t->is_inside = true;
         sd_thread_log_give(t);
         sd_alloc_leave(t);
     }
@@ -535,7 +536,7 @@ void sd_alloc_recorder_after_fork(void)
 
     if (r->is_on && !r->writer) {
         pthread_mutex_init(&threads.lock, NULL);
-        go_on();
+        sd_alloc_recorder_go();
         return; /* in memory, which is the child's own now */
     }
     sd_alloc_stacks_forget();
@@ -548,5 +549,5 @@ void sd_alloc_recorder_after_fork(void)
     threads.idle = NULL;
     threads.is_inherited = true;
     sd_alloc_self = NULL;
-    go_on();
+    sd_alloc_recorder_go();
 }

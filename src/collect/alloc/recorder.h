@@ -256,12 +256,15 @@ void sd_alloc_created_by(const struct sd_alloc_birth *birth);
  * apart from those before.  For a thread of our own. */
 void sd_alloc_note_time(void);
 
-/* For the collector.  Begins to record into what this writer writes; 0 or < 0. */
+/* For the collector.  Makes ready to record into what this writer writes; 0 or < 0. */
 int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
                             unsigned layers, uint64_t sample_bytes, uint64_t max_file);
 /* From the next beginning to its end, allocations of this thread alone; 0: of all.
  * Whoever frees them. */
 void sd_alloc_recorder_follow(uint32_t tid);
+/* From now on hooks record: while some are not in their places yet, or no longer, a
+ * thread could have its allocations recorded and not what it frees. */
+void sd_alloc_recorder_go(void);
 /* Records no more; what was recorded stays. */
 void sd_alloc_recorder_stop(void);
 /* Ends what this thread has begun, and records no more: another recording may begin. */

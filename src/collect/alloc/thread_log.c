@@ -217,6 +217,8 @@ static bool make_way(struct sd_alloc_thread *t)
     bool is_new_run = renew_run(t), is_time = tick != t->tick;
     uint64_t now_ns = 0;
 
+    if (!sd_alloc_is_on(&sd_alloc_here))
+        return false;
     if (t->log && !sd_log_may_write(t->log)) {
         sd_thread_log_give(t); /* of a recording that has ended */
         t->retry_ns = 0;

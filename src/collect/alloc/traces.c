@@ -91,6 +91,7 @@ int sd_traces_start(void)
     rc = sd_alloc_recorder_begin(NULL, SD_ALLOC_AGGREGATE, SD_LAYER_PY, 0, 0);
     if (rc < 0)
         return rc;
+    sd_alloc_recorder_go();
     traces.is_on = true;
     atomic_store(&sd_alloc_recorder.language, &sd_alloc_python);
     sd_alloc_pymem_start(true);
