@@ -32,7 +32,7 @@ struct sd_got_slots {            /* all zero is none */
     bool is_settled;               /* every object was complete then */
     _Atomic bool has_deep_binding; /* an object has been opened with RTLD_DEEPBIND */
     _Atomic int32_t busy_pid;      /* process in which a thread walks; 0: none */
-    bool is_held;                  /* over a fork */
+    _Atomic uintptr_t held_by;     /* over a fork, by this thread; 0: by none */
     bool is_forked;                /* this is the child of a fork, which ... */
     _Atomic bool has_opened;       /* ... has opened an object itself */
 };
@@ -57,7 +57,8 @@ void sd_got_slots_expect(struct sd_got_slots *s, bool has_deep_binding);
  * objects only when it has opened one itself, for which it needed that lock, too. */
 void sd_got_slots_before_fork(struct sd_got_slots *s);
 void sd_got_slots_after_fork(struct sd_got_slots *s, bool is_child);
-/* Gives each slot back what it held, unless it was changed again since. */
+/* Gives each slot back what it held, unless it was changed again since.  Where another
+ * thread of a parent was in the linker all stay as they are, for the next start. */
 void sd_got_slots_stop(struct sd_got_slots *s);
 struct sd_got_counts sd_got_slots_count(const struct sd_got_slots *s);
 #endif
