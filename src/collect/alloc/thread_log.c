@@ -164,12 +164,12 @@ static void put_run(struct sd_alloc_thread *t)
 static void put_time(struct sd_alloc_thread *t, uint64_t now_ns)
 {
     struct sd_usage usage;
-    uint64_t pages;
+    uint64_t pages = 0; /* not read */
 
     t->rss_ns = now_ns;
-    if (sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &usage) < 0)
-        return;
-    pages = usage.rss_bytes > 0 ? (uint64_t)usage.rss_bytes / 4096 : 0;
+    if (sd_usage_read(sd_peak_usage_reader(), SD_USAGE_MEMORY, &usage) >= 0 &&
+        usage.rss_bytes > 0)
+        pages = (uint64_t)usage.rss_bytes / 4096;
     put_mark(t, SD_ALLOC_TIME, now_ns > t->time_ns ? now_ns - t->time_ns : 0, &pages);
     t->time_ns = now_ns > t->time_ns ? now_ns : t->time_ns;
 }
