@@ -425,14 +425,16 @@ void sd_alloc_put_ends(struct sd_alloc_thread *t, const void *p)
         put_ends(t, p);
 }
 
+/* A realloc may be under way, and fail: what it has ended stays at hand. */
 void sd_alloc_drop(struct sd_alloc_thread *t, const void *p)
 {
+    uint64_t ended = t->ended;
+
     if (sd_alloc_recorder.mode == SD_ALLOC_AGGREGATE)
         sd_blocks_drop(t, p);
-    else if (sd_alloc_recorder.mode == SD_ALLOC_FULL)
+    else if (sd_alloc_recorder.mode == SD_ALLOC_FULL || sd_poisson_drop(t, p))
         put_other(t, SD_ALLOC_DROP, p, NULL);
-    else if (sd_poisson_drop(t, p))
-        put_ends(t, p);
+    t->ended = ended;
 }
 
 void sd_alloc_undo(struct sd_alloc_thread *t, const void *p)

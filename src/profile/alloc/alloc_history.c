@@ -225,17 +225,24 @@ static int end(struct sd_alloc_history *h, uint32_t track, uint64_t address)
     return put_freed(h, c, origin);
 }
 
-/* What was freed last by this thread was not: that is taken back while it is at hand.
- * (A realloc that failed, without another thread in between.) */
+static bool is_free_of(const struct told *t, uint64_t address)
+{
+    return t->change.kind == SD_ALLOC_CHANGE_FREED && t->change.address == address;
+}
+
+/* What was freed last by this thread was not, whatever else it freed within: that is
+ * taken back while it is at hand.  (A realloc that failed, without another thread in
+ * between.) */
 static int undo(struct sd_alloc_history *h, uint32_t track, uint64_t address)
 {
     size_t i = h->n;
     struct told was;
 
-    while (i > 0 && h->run[i - 1].change.track != track)
+    while (i > 0 && (h->run[i - 1].change.track != track ||
+                     (h->run[i - 1].change.kind == SD_ALLOC_CHANGE_FREED &&
+                      !is_free_of(&h->run[i - 1], address))))
         i--;
-    if (i == 0 || h->run[i - 1].change.kind != SD_ALLOC_CHANGE_FREED ||
-        h->run[i - 1].change.address != address)
+    if (i == 0 || !is_free_of(&h->run[i - 1], address))
         return 0;
     was = h->run[i - 1];
     memmove(&h->run[i - 1], &h->run[i], (h->n - i) * sizeof *h->run);

@@ -230,6 +230,34 @@ TEST(a_history_takes_back_a_free_that_failed)
     sd_maker_release(&m);
 }
 
+TEST(a_history_takes_back_a_free_within_which_another_was_freed)
+{
+    struct events a = { .at = a.bytes };
+    struct sd_alloc_history *h;
+    struct sd_alloc_change c;
+    struct sd_maker m;
+
+    sd_maker_begin(&m);
+    put_table(&m);
+    began(&a, 0x1000, 100, CELL_MALLOC);
+    began(&a, 0x2000, 50, CELL_MALLOC);
+    ended(&a, 0x1000);
+    other(&a, SD_ALLOC_DROP, move(&a, 0x2000), NULL);
+    other(&a, SD_ALLOC_UNDO, move(&a, 0x1000), NULL);
+    ended(&a, 0x1000);
+    put_thread(&m, 11, 70, 71, 1, &a);
+    h = open_history(&m, 0);
+    CHECK(next(h).size == 100);
+    CHECK(next(h).kind == SD_ALLOC_CHANGE_BEGAN);
+    c = next(h);
+    CHECK(c.kind == SD_ALLOC_CHANGE_FREED && c.size == 50);
+    c = next(h);
+    CHECK(c.kind == SD_ALLOC_CHANGE_FREED && c.size == 100);
+    CHECK(is_end(h));
+    sd_alloc_history_free(h);
+    sd_maker_release(&m);
+}
+
 /* --- Processes */
 
 TEST(a_history_is_of_the_process_that_is_named)

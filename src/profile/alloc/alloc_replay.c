@@ -529,6 +529,18 @@ static int undo(struct sd_alloc_replay *r, uint32_t thread, uint64_t address)
     return 0;
 }
 
+/* Freed within a realloc, it may be: what that has ended is still to be undone. */
+static int drop(struct sd_alloc_replay *r, uint32_t thread, uint64_t address)
+{
+    struct sd_alloc_thread_state *t = &r->threads[thread], was = *t;
+    int rc = 0;
+
+    if (sd_alloc_blocks_find(&r->blocks, address))
+        rc = end(r, thread, address);
+    *t = was;
+    return rc;
+}
+
 static int take_other(struct sd_alloc_replay *r, uint32_t thread,
                       const struct sd_alloc_event *e)
 {
@@ -540,8 +552,7 @@ static int take_other(struct sd_alloc_replay *r, uint32_t thread,
     case SD_ALLOC_UNDO:
         return undo(r, thread, e->address);
     case SD_ALLOC_DROP:
-        return sd_alloc_blocks_find(&r->blocks, e->address) ? end(r, thread, e->address)
-                                                            : 0;
+        return drop(r, thread, e->address);
     case SD_ALLOC_UNMAP:
         t->freed = SD_FREED_NOTHING;
         return unmap(r, t, e->address, end_of(e->address, e->size));
