@@ -254,8 +254,8 @@ static enum sd_allocator mapping(int protection, int flags)
     return protection == PROT_NONE ? SD_BY_RESERVED : SD_BY_MMAP;
 }
 
-/* What is mapped there is about to be unmapped, whole pages of it; not what the kernel
- * will refuse. */
+/* What is mapped there is unmapped, whole pages of it; not what the kernel will
+ * refuse. */
 static void unmaps(struct sd_alloc_thread *t, void *at, size_t n)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (n + page - 1) & -page;
@@ -270,15 +270,22 @@ static void *mapped(struct sd_alloc_thread *t, void *p, size_t n, enum sd_alloca
     return p;
 }
 
+/* In the place of what was mapped there: no other thread can get that meanwhile. */
+static void *mapped_at(struct sd_alloc_thread *t, void *p, size_t n, bool is_fixed,
+                       enum sd_allocator by)
+{
+    if (is_fixed && p != MAP_FAILED)
+        unmaps(t, p, n);
+    return mapped(t, p, n, by);
+}
+
 static void *hook_mmap(void *at, size_t n, int protection, int flags, int fd,
                        off_t from)
 {
     struct sd_alloc_thread *t = sd_alloc_enter();
+    void *p = ORIGINAL(mmap)(at, n, protection, flags, fd, from);
 
-    if (flags & MAP_FIXED)
-        unmaps(t, at, n);
-    return mapped(t, ORIGINAL(mmap)(at, n, protection, flags, fd, from), n,
-                  mapping(protection, flags));
+    return mapped_at(t, p, n, flags & MAP_FIXED, mapping(protection, flags));
 }
 
 /* Some allocators define the two apart. */
@@ -286,11 +293,9 @@ static void *hook_mmap64(void *at, size_t n, int protection, int flags, int fd,
                          off_t from)
 {
     struct sd_alloc_thread *t = sd_alloc_enter();
+    void *p = ORIGINAL(mmap64)(at, n, protection, flags, fd, from);
 
-    if (flags & MAP_FIXED)
-        unmaps(t, at, n);
-    return mapped(t, ORIGINAL(mmap64)(at, n, protection, flags, fd, from), n,
-                  mapping(protection, flags));
+    return mapped_at(t, p, n, flags & MAP_FIXED, mapping(protection, flags));
 }
 
 static int hook_munmap(void *at, size_t n)
@@ -322,14 +327,12 @@ static void *hook_mremap(void *p, size_t old_n, size_t n, int flags, ...)
         at = va_arg(more, void *);
         va_end(more);
     }
-    if (flags & MREMAP_FIXED)
-        unmaps(t, at, n);
     if (ends_old)
         sd_alloc_ends(t, p);
     moved = ORIGINAL(mremap)(p, old_n, n, flags, at);
     if (ends_old && moved == MAP_FAILED)
         sd_alloc_undo(t, p);
-    return mapped(t, moved, n, SD_BY_MREMAP);
+    return mapped_at(t, moved, n, flags & MREMAP_FIXED, SD_BY_MREMAP);
 }
 
 /* --- Libraries and threads -------------------------------------------------------- */

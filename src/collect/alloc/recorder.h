@@ -238,7 +238,8 @@ static inline void sd_alloc_ends(struct sd_alloc_thread *t, const void *p)
 }
 /* The block at p, which sd_alloc_ends just had, lives on as it was. */
 void sd_alloc_undo(struct sd_alloc_thread *t, const void *p);
-/* This range of addresses is about to be unmapped. */
+/* This range of addresses is about to be unmapped, or was, and another mapping is in
+ * its place. */
 void sd_alloc_unmap(struct sd_alloc_thread *t, const void *p, size_t size);
 
 /* What a thread knows of one that it is about to create. */
