@@ -234,6 +234,9 @@ static bool make_way(struct sd_alloc_thread *t)
             return false;
         }
         t->retry_ns = 0;
+        /* Meanwhile a recording may have ended, and another be about to begin. */
+        if (take_log(t) && !sd_alloc_is_on(&sd_alloc_here))
+            return false;
         if (!begin_record(t, now_ns))
             return give_up(t, now_ns);
         is_new_run = false;
