@@ -64,7 +64,9 @@ def test_every_allocation_and_free_in_their_order(folder):
 
 def test_stacks_begin_at_the_block(folder):
     reader = record(folder)
-    r = of_work(reader.get_leaked_allocation_records(merge_threads=False))[0]
+    equal(of_work(reader.get_leaked_allocation_records(merge_threads=False))[0].stack_trace(),
+          of_work(reader.get_leaked_allocation_records())[0].stack_trace(), "threads together and apart")
+    r = of_work(reader.get_leaked_allocation_records())[0]
     trace = r.stack_trace()
     equal([frame[0] for frame in trace], ["work", "record"], "functions")
     equal(trace[0][1], os.path.abspath(__file__), "file")

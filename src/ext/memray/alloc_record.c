@@ -129,6 +129,32 @@ static size_t depth_of(const struct sd_profile *p, uint32_t stack, enum wanted w
     return n;
 }
 
+/* Frames from the innermost to the outermost that is shown: of the thread that began
+ * the recording, the Python frame that did so. */
+static size_t shown_depth(const struct sd_py_alloc_source *s,
+                          const struct sd_py_alloc_row *row, enum wanted wanted)
+{
+    size_t n_python = depth_of(s->p, row->stack, PYTHON_FRAMES), n = 0;
+    uint32_t at = row->stack;
+
+    if (wanted == NATIVE_FRAMES || !row->is_main || s->n_skipped == 0)
+        return depth_of(s->p, row->stack, wanted);
+    n_python = n_python > s->n_skipped ? n_python - s->n_skipped : 0;
+    for (; n_python > 0 && at < s->p->n_stacks; at = s->p->stacks[at].parent.at) {
+        bool is_native = s->p->sites[s->p->stacks[at].site.at].is_native;
+
+        n_python -= !is_native;
+        n += wanted == ALL_FRAMES || !is_native;
+    }
+    return n;
+}
+
+size_t sd_py_alloc_row_depth(const struct sd_py_alloc_source *s,
+                             const struct sd_py_alloc_row *row)
+{
+    return shown_depth(s, row, ALL_FRAMES);
+}
+
 static PyObject *text_object(const char *text)
 {
     return PyUnicode_DecodeUTF8(text ? text : "", text ? (Py_ssize_t)strlen(text) : 0,
@@ -176,7 +202,7 @@ static PyObject *trace(PyObject *self, PyObject *args, PyObject *kwargs,
     const struct record *r = record_of(self);
     const struct sd_py_alloc_source *s = (void *)r->source;
     PyObject *most = Py_None;
-    Py_ssize_t n = PY_SSIZE_T_MAX;
+    Py_ssize_t n;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &most))
         return NULL;
@@ -193,8 +219,8 @@ static PyObject *trace(PyObject *self, PyObject *args, PyObject *kwargs,
         n = PyLong_AsSsize_t(most);
         if (n == -1 && PyErr_Occurred())
             return NULL;
-    } else if (wanted != NATIVE_FRAMES && r->row.tid == (int64_t)s->main_tid) {
-        n = (Py_ssize_t)depth_of(s->p, r->row.stack, wanted) - (Py_ssize_t)s->n_skipped;
+    } else {
+        n = (Py_ssize_t)shown_depth(s, &r->row, wanted);
     }
     return frames_list(s->p, r->row.stack, wanted, n > 0 ? (size_t)n : 0);
 }

@@ -41,6 +41,7 @@ struct sd_py_alloc_row {
     uint64_t address, size, n;
     uint32_t stack; /* of the profile, or UINT32_MAX */
     enum sd_memray_allocator by;
+    bool is_main; /* of the thread that began the recording */
 };
 
 /* By what memray would say that a block was allocated (enum sd_allocator), or freed. */
@@ -51,6 +52,9 @@ const char *sd_memray_allocator_name(enum sd_memray_allocator by); /* "MALLOC" *
 void sd_memray_find_main(struct sd_py_alloc_source *s);
 /* The number of a thread's track. */
 int64_t sd_memray_tid(const struct sd_profile *p, uint32_t track);
+/* How many of its frames memray shows. */
+size_t sd_py_alloc_row_depth(const struct sd_py_alloc_source *s,
+                             const struct sd_py_alloc_row *row);
 
 /* A record; the source keeps the names. */
 PyObject *sd_py_alloc_record_new(PyObject *source, const struct sd_py_alloc_row *row);

@@ -25,6 +25,19 @@ static uint32_t below(const struct sd_profile *p, uint32_t stack)
     return p->stacks[stack].parent.at;
 }
 
+/* The frame outward of this one, where it is shown: *left is how many still are. */
+static uint32_t outward(const struct sd_profile *p, uint32_t stack, size_t *left)
+{
+    return --*left > 0 ? below(p, stack) : NONE;
+}
+
+static uint32_t innermost(const struct sd_py_alloc_source *s,
+                          const struct sd_py_alloc_row *row, size_t *left)
+{
+    *left = sd_py_alloc_row_depth(s, row);
+    return *left > 0 ? row->stack : NONE;
+}
+
 static const char *file_of(const struct sd_site *s) { return s->file ? s->file : ""; }
 
 /* --- CSV */
@@ -57,15 +70,19 @@ static void put_thread(struct sd_out *out, const struct sd_profile *p, int64_t t
     put_cell(out, text);
 }
 
-static void put_stack(struct sd_out *out, const struct sd_profile *p, uint32_t stack)
+static void put_stack(struct sd_out *out, const struct sd_py_alloc_source *of,
+                      const struct sd_py_alloc_row *row)
 {
+    const struct sd_profile *p = of->p;
     struct sd_buf text = { 0 };
+    size_t left;
 
-    for (uint32_t at = stack; at != NONE; at = below(p, at)) {
+    for (uint32_t at = innermost(of, row, &left); at != NONE;
+         at = outward(p, at, &left)) {
         const struct sd_site *s = site_of(p, at);
 
-        sd_buf_printf(&text, "%s%s;%s;%lu", at == stack ? "" : "|", s->name, file_of(s),
-                      (unsigned long)p->stacks[at].line);
+        sd_buf_printf(&text, "%s%s;%s;%lu", at == row->stack ? "" : "|", s->name,
+                      file_of(s), (unsigned long)p->stacks[at].line);
     }
     put_cell(out, text.bad ? "" : sd_buf_string(&text));
     if (text.bad)
@@ -85,16 +102,18 @@ void sd_alloc_transform_csv(struct sd_out *out, const struct sd_py_alloc_source 
                       (long long)r->tid);
         put_thread(out, s->p, r->tid);
         sd_out_text(out, ",");
-        put_stack(out, s->p, r->stack);
+        put_stack(out, s, r);
         sd_out_text(out, "\r\n");
     }
 }
 
 /* --- What JSON needs: sites that occur, by number */
 
-static uint32_t *number_sites(const struct sd_profile *p,
+static uint32_t *number_sites(const struct sd_py_alloc_source *s,
                               const struct sd_py_alloc_row *rows, size_t n)
 {
+    const struct sd_profile *p = s->p;
+    size_t left;
     uint32_t *numbers = sd_alloc((p->n_sites + 1) * sizeof *numbers), next = 0;
 
     if (!numbers)
@@ -102,7 +121,8 @@ static uint32_t *number_sites(const struct sd_profile *p,
     for (size_t i = 0; i <= p->n_sites; i++)
         numbers[i] = NONE;
     for (size_t i = 0; i < n; i++)
-        for (uint32_t at = rows[i].stack; at != NONE; at = below(p, at))
+        for (uint32_t at = innermost(s, &rows[i], &left); at != NONE;
+             at = outward(p, at, &left))
             numbers[p->stacks[at].site.at] = 0;
     for (size_t i = 0; i < p->n_sites; i++)
         if (numbers[i] == 0)
@@ -125,15 +145,18 @@ static void put_sites(struct sd_json *j, const struct sd_profile *p,
 
 /* --- gprof2dot */
 
-static void put_event(struct sd_json *j, const struct sd_profile *p,
+static void put_event(struct sd_json *j, const struct sd_py_alloc_source *s,
                       const uint32_t *numbers, const struct sd_py_alloc_row *r)
 {
-    if (r->stack == NONE)
+    size_t left;
+    uint32_t at = innermost(s, r, &left);
+
+    if (at == NONE)
         return;
     sd_json_object(j);
     sd_json_key_array(j, "callchain");
-    for (uint32_t at = r->stack; at != NONE; at = below(p, at))
-        sd_json_uint(j, numbers[p->stacks[at].site.at]);
+    for (; at != NONE; at = outward(s->p, at, &left))
+        sd_json_uint(j, numbers[s->p->stacks[at].site.at]);
     sd_json_end(j);
     sd_json_key_array(j, "cost");
     sd_json_uint(j, r->size);
@@ -145,7 +168,7 @@ void sd_alloc_transform_gprof2dot(struct sd_out *out,
                                   const struct sd_py_alloc_source *s,
                                   const struct sd_py_alloc_row *rows, size_t n)
 {
-    uint32_t *numbers = number_sites(s->p, rows, n);
+    uint32_t *numbers = number_sites(s, rows, n);
     struct sd_json j;
 
     if (!numbers) {
@@ -164,7 +187,7 @@ void sd_alloc_transform_gprof2dot(struct sd_out *out,
     sd_json_end(&j);
     sd_json_key_array(&j, "events");
     for (size_t i = 0; i < n; i++)
-        put_event(&j, s->p, numbers, &rows[i]);
+        put_event(&j, s, numbers, &rows[i]);
     sd_json_end(&j);
     sd_json_key_array(&j, "functions");
     put_sites(&j, s->p, numbers, "module");
@@ -175,13 +198,15 @@ void sd_alloc_transform_gprof2dot(struct sd_out *out,
 
 /* --- speedscope: outermost frame first */
 
-static void put_outward(struct sd_json *j, const struct sd_profile *p,
-                        const uint32_t *numbers, uint32_t *chain, uint32_t stack)
+static void put_outward(struct sd_json *j, const struct sd_py_alloc_source *s,
+                        const uint32_t *numbers, uint32_t *chain,
+                        const struct sd_py_alloc_row *row)
 {
-    size_t depth = 0;
+    size_t depth = 0, left;
 
-    for (uint32_t at = stack; at != NONE; at = below(p, at))
-        chain[depth++] = numbers[p->stacks[at].site.at];
+    for (uint32_t at = innermost(s, row, &left); at != NONE;
+         at = outward(s->p, at, &left))
+        chain[depth++] = numbers[s->p->stacks[at].site.at];
     sd_json_array(j);
     while (depth-- > 0)
         sd_json_uint(j, chain[depth]);
@@ -189,7 +214,7 @@ static void put_outward(struct sd_json *j, const struct sd_profile *p,
 }
 
 /* A profile of one amount; `chain` has room for the deepest stack. */
-static void put_profile(struct sd_json *j, const struct sd_profile *p,
+static void put_profile(struct sd_json *j, const struct sd_py_alloc_source *s,
                         const uint32_t *numbers, uint32_t *chain,
                         const struct sd_py_alloc_row *rows, size_t n, bool is_bytes)
 {
@@ -205,7 +230,7 @@ static void put_profile(struct sd_json *j, const struct sd_profile *p,
     sd_json_key_uint(j, "endValue", sum);
     sd_json_key_array(j, "samples");
     for (size_t i = 0; i < n; i++)
-        put_outward(j, p, numbers, chain, rows[i].stack);
+        put_outward(j, s, numbers, chain, &rows[i]);
     sd_json_end(j);
     sd_json_key_array(j, "weights");
     for (size_t i = 0; i < n; i++)
@@ -214,16 +239,14 @@ static void put_profile(struct sd_json *j, const struct sd_profile *p,
     sd_json_end(j);
 }
 
-static size_t deepest(const struct sd_profile *p, const struct sd_py_alloc_row *rows,
-                      size_t n)
+static size_t deepest(const struct sd_py_alloc_source *s,
+                      const struct sd_py_alloc_row *rows, size_t n)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < n; i++) {
-        size_t depth = 0;
+        size_t depth = sd_py_alloc_row_depth(s, &rows[i]);
 
-        for (uint32_t at = rows[i].stack; at != NONE; at = below(p, at))
-            depth++;
         most = depth > most ? depth : most;
     }
     return most;
@@ -233,8 +256,8 @@ void sd_alloc_transform_speedscope(struct sd_out *out,
                                    const struct sd_py_alloc_source *s,
                                    const struct sd_py_alloc_row *rows, size_t n)
 {
-    uint32_t *numbers = number_sites(s->p, rows, n);
-    uint32_t *chain = sd_alloc((deepest(s->p, rows, n) + 1) * sizeof *chain);
+    uint32_t *numbers = number_sites(s, rows, n);
+    uint32_t *chain = sd_alloc((deepest(s, rows, n) + 1) * sizeof *chain);
     struct sd_json j;
 
     if (!numbers || !chain) {
@@ -252,8 +275,8 @@ void sd_alloc_transform_speedscope(struct sd_out *out,
     sd_json_end(&j);
     sd_json_end(&j);
     sd_json_key_array(&j, "profiles");
-    put_profile(&j, s->p, numbers, chain, rows, n, true);
-    put_profile(&j, s->p, numbers, chain, rows, n, false);
+    put_profile(&j, s, numbers, chain, rows, n, true);
+    put_profile(&j, s, numbers, chain, rows, n, false);
     sd_json_end(&j);
     sd_json_key_string(&j, "exporter", "sonde");
     sd_json_end(&j);
@@ -270,11 +293,15 @@ struct site_sum {
     size_t last;
 };
 
-static void add_row(struct site_sum *sums, const struct sd_profile *p,
+static bool add_row(struct site_sum *sums, const struct sd_py_alloc_source *s,
                     const struct sd_py_alloc_row *rows, size_t i)
 {
-    for (uint32_t at = rows[i].stack; at != NONE; at = below(p, at)) {
-        struct site_sum *sum = &sums[p->stacks[at].site.at];
+    size_t left;
+    uint32_t at = innermost(s, &rows[i], &left);
+    bool is_any = at != NONE;
+
+    for (; at != NONE; at = outward(s->p, at, &left)) {
+        struct site_sum *sum = &sums[s->p->stacks[at].site.at];
 
         if (at == rows[i].stack)
             sum->own_bytes += rows[i].size;
@@ -284,6 +311,7 @@ static void add_row(struct site_sum *sums, const struct sd_profile *p,
         sum->total_bytes += rows[i].size;
         sum->blocks += rows[i].n;
     }
+    return is_any;
 }
 
 int sd_alloc_transform_functions(const struct sd_py_alloc_source *s,
@@ -302,8 +330,7 @@ int sd_alloc_transform_functions(const struct sd_py_alloc_source *s,
         return sd_no_memory();
     }
     for (size_t i = 0; i < n; i++) {
-        add_row(sums, p, rows, i);
-        if (rows[i].stack == NONE) {
+        if (!add_row(sums, s, rows, i)) {
             none.own_bytes = none.total_bytes += rows[i].size;
             none.blocks += rows[i].n;
         }

@@ -43,9 +43,10 @@ static bool is_record(const struct sd_alloc_change *c)
            c->by != SD_BY_FILE && c->by != SD_BY_RESERVED;
 }
 
-static struct sd_py_alloc_row row_of(const struct sd_profile *p,
+static struct sd_py_alloc_row row_of(const struct sd_py_alloc_source *s,
                                      const struct sd_alloc_change *c)
 {
+    const struct sd_profile *p = s->p;
     struct sd_py_alloc_row row = { .tid = sd_memray_tid(p, c->track),
                                    .address = c->address,
                                    .n = 1,
@@ -56,6 +57,7 @@ static struct sd_py_alloc_row row_of(const struct sd_profile *p,
         row.by = sd_memray_allocator_of(c->by);
         row.size = c->size;
         row.stack = c->stack;
+        row.is_main = row.tid == (int64_t)s->main_tid;
         break;
     case SD_ALLOC_CHANGE_FREED: /* memray knows no size then */
         row.by = c->by == SD_BY_NONE ? SD_MEMRAY_FREE : sd_memray_free_of(c->by);
@@ -84,7 +86,7 @@ static PyObject *next_record(PyObject *self)
     while (rc == 1 && !is_record(&c));
     if (rc <= 0)
         return rc < 0 ? sd_ext_raise(rc) : NULL;
-    row = row_of(h->source.p, &c);
+    row = row_of(&h->source, &c);
     return sd_py_alloc_record_new(self, &row);
 }
 
@@ -174,6 +176,8 @@ static PyObject *lifetime_record(PyObject *self, PyObject *make,
                                           : sd_memray_tid(p, first->track),
         .stack = first->stack,
         .by = sd_memray_allocator_of(first->by),
+        .is_main = sd_memray_tid(p, first->track) ==
+                   (int64_t)history_of(self)->source.main_tid,
     };
     PyObject *all = PyList_New(0);
 

@@ -61,6 +61,7 @@ static size_t merge(struct sd_py_alloc_row *rows, size_t n)
         if (n_left > 0 && compare_keys(&rows[n_left - 1], &rows[i]) == 0) {
             rows[n_left - 1].size += rows[i].size;
             rows[n_left - 1].n += rows[i].n;
+            rows[n_left - 1].is_main |= rows[i].is_main;
         } else {
             rows[n_left++] = rows[i];
         }
@@ -77,11 +78,13 @@ static size_t collect(const struct sd_py_alloc_sums *s, enum sd_alloc_value byte
 
     for (size_t i = 0; i < s->p->allocs.n; i++) {
         const struct sd_alloc_total *t = &s->p->allocs.items[i];
+        int64_t tid = sd_memray_tid(s->p, t->track);
 
         if (!is_ours(s, t) || t->values[bytes + 1] <= 0)
             continue;
         rows[n++] = (struct sd_py_alloc_row){
-            .tid = merges ? SD_MEMRAY_MERGED : sd_memray_tid(s->p, t->track),
+            .tid = merges ? SD_MEMRAY_MERGED : tid,
+            .is_main = tid == (int64_t)s->source.main_tid,
             .size = (uint64_t)t->values[bytes],
             .n = (uint64_t)t->values[bytes + 1],
             .stack = t->stack,
