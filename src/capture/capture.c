@@ -226,7 +226,7 @@ static bool is_owner(const struct sd_capture *c)
     return c->pid == (uint32_t)getpid();
 }
 
-static void seal_all(struct sd_capture *c)
+void sd_capture_seal(struct sd_capture *c)
 {
     sd_seal_look(c);
     sd_seal_pass(c, true);
@@ -242,10 +242,11 @@ static void wait_for_stragglers(struct sd_capture *c)
     while (sd_seal_n_awaited(c) > 0 && waited < STRAGGLERS_MAX_NS &&
            waited < STRAGGLERS_NS + sd_seal_starved_ns(c)) {
         nanosleep(&step, NULL);
-        seal_all(c);
+        sd_capture_seal(c);
         waited = sd_clock_ns() - from;
     }
-    seal_all(c); /* one that has just ended is waited for no more, and not sealed yet */
+    sd_capture_seal(
+        c); /* one that has just ended is waited for no more, and not sealed yet */
 }
 
 static int append_end(struct sd_capture *c, int32_t status)
@@ -307,10 +308,10 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
         return sd_fail(SD_EUSAGE, "a forked child cannot finish its parent's capture; "
                                   "finish it in the parent");
     sd_seal_stop(c);
-    seal_all(c);
+    sd_capture_seal(c);
     wait_for_stragglers(c);
     mark_ended(c, status, SD_BELL_CLOSING);
-    seal_all(c);
+    sd_capture_seal(c);
     why = append_end(c, status);
     sd_seal_sync(c);
     if (why == 0 && sd_seal_is_empty(c))

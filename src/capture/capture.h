@@ -35,6 +35,10 @@ int sd_capture_meta(struct sd_capture *c, const char *key, const char *value);
  * sealed before sd_capture_finish (a process that is its own owner). */
 int sd_capture_start(struct sd_capture *c);
 
+/* Without such a thread: one pass, by a thread that nobody else is when it is finished.
+ */
+void sd_capture_seal(struct sd_capture *c);
+
 struct sd_capture_counts {
     uint64_t events, lost, bytes_raw, bytes_stored;
     int write_error;      /* errno of the first seal that failed, or 0 */

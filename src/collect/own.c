@@ -185,6 +185,14 @@ void sd_own_start_from_env(void)
     errno = saved;
 }
 
+void sd_own_seal(void)
+{
+    struct sd_capture *c = atomic_load(&own.capture);
+
+    if (c && atomic_load(&own.pid) == getpid())
+        sd_capture_seal(c);
+}
+
 bool sd_own_is_here(void)
 {
     return atomic_load(&own.pid) == getpid() && atomic_load(&own.capture);

@@ -4,9 +4,10 @@
 /* own: starts and finishes a capture that the program owns itself, without `sonde run`.
  *
  * Asked for by sonde.start(path), sonde_start(path) or SONDE_OUT=path.  No thread is
- * started for it: what does not fit into the live file is appended raw beside it, and
- * sealed when the capture is stopped.  Forked children record into it as children do
- * under `sonde run`; only the process that made it finishes it. */
+ * started for it, unless one calls sd_own_seal: what does not fit into the live file is
+ * appended raw beside it, and sealed when the capture is stopped.  Forked children
+ * record into it as children do under `sonde run`; only the process that made it
+ * finishes it. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,10 @@ int sd_own_start(const char *path);
  * program started by the one that owns the capture of that name joins it.  Never fails
  * loudly: a variable must not break a program. */
 void sd_own_start_from_env(void);
+
+/* Seals what is full by now in what sd_own_start made, so that less is left for its
+ * stop.  For one thread, which has ended when that begins. */
+void sd_own_seal(void);
 
 /* Does this process own the capture that it is recorded into? */
 bool sd_own_is_here(void);

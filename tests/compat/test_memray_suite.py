@@ -24,16 +24,14 @@ SOURCES = {
     "tests/integration/test_processes.py": "4285784c5c34d598313c888062f36a0553baffbae7ad6b24b20cff174d00d475",
 }
 NOT_CLAIMED = {
-    "a file that grows while it is written: until the end it is beside it": ["test_tracking.py::test_tracking_with_SIGKILL"],
-    "of several equal peaks the last; Sonde shows the first": [
-        "test_tracking.py::TestHighWatermark::test_spiky_generally_increasing_to_final_peak[%s_ALLOCATIONS]" % which for which in ("ALL", "AGGREGATED")],
+    "of several equal peaks the last, in sums; Sonde notes the first there": [
+        "test_tracking.py::TestHighWatermark::test_spiky_generally_increasing_to_final_peak[AGGREGATED_ALLOCATIONS]"],
     "threads in sums": ["test_tracking.py::TestLeaks::test_thread_allocations_multiple_threads[AGGREGATED_ALLOCATIONS]"],
     "the kernel's name of a thread where Python has one": ["test_threads.py::test_thread_name"],
     "every name that a thread has had; Sonde shows one": ["test_threads.py::test_setting_python_thread_name"],
-    "native stacks": [
-        "test_tracking.py::TestHighWatermark::%s[%s_ALLOCATIONS]" % (name, which)
-        for name in ("test_no_allocations_while_tracking", "test_aggregation_same_python_stack_and_same_native_stack",
-                     "test_aggregation_same_python_stack_but_different_native_stack") for which in ("ALL", "AGGREGATED")],
+    "two calls in one native function that has no line numbers": [
+        "test_tracking.py::TestHighWatermark::test_aggregation_same_python_stack_but_different_native_stack[%s_ALLOCATIONS]" % which
+        for which in ("ALL", "AGGREGATED")],
 }
 # memray's extension for tests stands in the package that is Sonde's.
 SITE = """\
@@ -73,7 +71,7 @@ def test_memrays_own_tests_pass(folder):
     equal(done.status, 0, "status (%s): %s" % (last, " ".join(re.findall(r"^(?:FAILED|ERROR) (\S+)", done.out, re.M))))
     passed, deselected = [int(re.search(r"(\d+) %s" % what, last).group(1)) for what in ("passed", "deselected")]
     equal(deselected, sum(len(names) for names in NOT_CLAIMED.values()), "those left out by name")
-    assert passed >= 120, last
+    assert passed >= 130, last
     print("# " + last)
 
 

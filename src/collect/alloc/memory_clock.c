@@ -9,8 +9,9 @@
 
 #include "base/error.h"
 #include "collect/alloc/recorder.h"
+#include "collect/own.h"
 
-enum { NS_PER_S = 1000000000, NS_PER_MS = 1000000 };
+enum { NS_PER_S = 1000000000, NS_PER_MS = 1000000, SEAL_MS = 100 };
 
 /* Of the one session of this process. */
 static struct {
@@ -36,8 +37,20 @@ static struct timespec later(uint64_t ms)
     return t;
 }
 
+/* As inside of a hook, what that allocates is not counted. */
+static void seal(void)
+{
+    struct sd_alloc_thread *t = sd_alloc_enter();
+
+    sd_own_seal();
+    if (t)
+        sd_alloc_leave(t);
+}
+
 static void *run(void *unused)
 {
+    uint64_t waited_ms = 0;
+
     (void)unused;
     pthread_mutex_lock(&memory_clock.lock);
     while (!memory_clock.is_stopping) {
@@ -45,6 +58,11 @@ static void *run(void *unused)
 
         pthread_cond_timedwait(&memory_clock.changed, &memory_clock.lock, &until);
         sd_alloc_note_time();
+        waited_ms += memory_clock.every_ms;
+        if (waited_ms < SEAL_MS || memory_clock.is_stopping)
+            continue;
+        waited_ms = 0;
+        seal();
     }
     pthread_mutex_unlock(&memory_clock.lock);
     return NULL;

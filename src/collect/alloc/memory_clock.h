@@ -6,7 +6,8 @@
  *
  * Under `sonde run` the parent advances the time, and a recording that a program makes
  * of itself looks at it now and then; only who asks for readings at fixed intervals
- * gets this thread.  It takes no signals and touches nothing of Python. */
+ * gets this thread.  It takes no signals and touches nothing of Python.  Ten times a
+ * second it seals what a process that owns its capture has recorded. */
 #include <stdint.h>
 
 /* From now on, until it is stopped; before a recording begins, so that the start of the

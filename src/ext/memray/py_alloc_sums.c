@@ -389,6 +389,7 @@ static PyObject *sums_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      PyUnicode_FSConverter, &path, &pid, &threshold))
         return NULL;
     filter.alloc.has_between = true;
+    filter.alloc.has_last_peak = true;
     filter.alloc.n_between = threshold > 0 ? (uint64_t)threshold : 0;
     s = (struct sd_py_alloc_sums *)type->tp_alloc(type, 0);
     if (!s) {

@@ -228,7 +228,7 @@ static inline void note_peak(struct sd_alloc_replay *r, uint32_t place)
 
 static inline void look_for_peak(struct sd_alloc_replay *r)
 {
-    if (!r->is_inside || r->live_bytes <= r->facts.peak_bytes)
+    if (!r->is_inside || r->live_bytes < r->facts.peak_bytes + r->least_rise)
         return;
     r->facts.peak_bytes = r->live_bytes;
     r->facts.peak_ns = r->now_ns;
@@ -715,6 +715,7 @@ int sd_alloc_replay_init(struct sd_alloc_replay *r, const struct sd_alloc_settin
     *r = (struct sd_alloc_replay){ .how = *how };
     if (!how->choice.has_between)
         r->how.choice.n_between = 1;
+    r->least_rise = !how->choice.has_last_peak;
     r->has_window = how->from_ns || how->to_ns || how->section;
     r->is_inside = is_open(how, 0);
     return 0;

@@ -101,6 +101,7 @@ struct sd_alloc_replay {
     bool is_past;                  /* ... or will not open any more */
     uint64_t epoch;                /* number of the peak */
     struct sd_alloc_process facts; /* blocks that were freed, the peak, ... */
+    uint64_t least_rise; /* of a new peak over the one before; 0: an equal one counts */
     bool has_window, is_at_past;
     int64_t *moments; /* owned; by place and moment; grows with the places */
     size_t cap_moments, n_moments;

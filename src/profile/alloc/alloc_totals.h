@@ -16,6 +16,7 @@ struct sd_alloc_choice {
     bool has_at;        /* what was live at a moment, ... */
     uint64_t at_ns;     /* ... from the capture's zero */
     bool has_sizes;     /* blocks of different sizes apart */
+    bool has_last_peak; /* of equal peaks the last is shown, not the first */
     bool has_growth;    /* what was live at moments over the run */
     bool has_between;   /* a temporary block is freed with at most ... */
     uint64_t n_between; /* ... so many other allocations of its thread in between */
