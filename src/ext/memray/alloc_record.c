@@ -155,7 +155,7 @@ size_t sd_py_alloc_row_depth(const struct sd_py_alloc_source *s,
     return shown_depth(s, row, ALL_FRAMES);
 }
 
-static PyObject *text_object(const char *text)
+PyObject *sd_memray_text(const char *text)
 {
     return PyUnicode_DecodeUTF8(text ? text : "", text ? (Py_ssize_t)strlen(text) : 0,
                                 "replace");
@@ -164,7 +164,8 @@ static PyObject *text_object(const char *text)
 static PyObject *frame_object(const struct sd_profile *p, const struct sd_stack *f)
 {
     const struct sd_site *s = &p->sites[f->site.at];
-    PyObject *name = text_object(s->name), *file = name ? text_object(s->file) : NULL;
+    PyObject *name = sd_memray_text(s->name),
+             *file = name ? sd_memray_text(s->file) : NULL;
 
     if (!file) {
         Py_XDECREF(name);
@@ -309,7 +310,7 @@ static PyObject *get_thread_name(PyObject *self, void *unused)
     for (size_t i = 0; i < s->p->n_tracks; i++)
         if (s->p->tracks[i].kind == SD_TRACK_THREAD &&
             s->p->tracks[i].number == (uint64_t)r->row.tid)
-            return text_object(s->p->tracks[i].name);
+            return sd_memray_text(s->p->tracks[i].name);
     return PyUnicode_FromString("");
 }
 

@@ -50,6 +50,8 @@ enum sd_memray_allocator sd_memray_free_of(uint32_t by);
 const char *sd_memray_allocator_name(enum sd_memray_allocator by); /* "MALLOC" */
 /* Reads who began the recording out of the facts of a capture. */
 void sd_memray_find_main(struct sd_py_alloc_source *s);
+/* A name of a capture, which need not be UTF-8; NULL is "". */
+PyObject *sd_memray_text(const char *text);
 /* The number of a thread's track. */
 int64_t sd_memray_tid(const struct sd_profile *p, uint32_t track);
 /* How many of its frames memray shows. */

@@ -16,6 +16,7 @@ struct sd_py_alloc_history {
     struct sd_py_alloc_source source;
     struct sd_alloc_history *h;
     bool is_read; /* to its end, or some of it */
+    bool is_busy; /* a thread reads it that has let go of the interpreter's lock */
 };
 
 static struct sd_py_alloc_history *history_of(PyObject *self)
@@ -80,6 +81,11 @@ static PyObject *next_record(PyObject *self)
     struct sd_py_alloc_row row;
     int rc;
 
+    if (h->is_busy) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another thread is reading this history; open one of its own");
+        return NULL;
+    }
     h->is_read = true;
     do
         rc = sd_alloc_history_next(h->h, &c);
@@ -145,10 +151,14 @@ static PyObject *memory(PyObject *self, PyObject *make)
 
     if (!h)
         return NULL;
+    history_of(self)->is_busy = true;
     Py_BEGIN_ALLOW_THREADS /* the whole capture is read */
         rc = read_memory(h, &all, &n);
-    Py_END_ALLOW_THREADS if (rc < 0) sd_ext_raise(rc);
-    else list = readings_list(make, all, n);
+    Py_END_ALLOW_THREADS history_of(self)->is_busy = false;
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        list = readings_list(make, all, n);
     sd_free(all);
     return list;
 }
@@ -221,10 +231,14 @@ static PyObject *lifetimes(PyObject *self, PyObject *args)
     h = fresh(self);
     if (!h)
         return NULL;
+    history_of(self)->is_busy = true;
     Py_BEGIN_ALLOW_THREADS /* the whole capture is read */
         rc = sd_alloc_lifetimes_read(&all, h, merges, stride ? stride : 1);
-    Py_END_ALLOW_THREADS if (rc < 0) sd_ext_raise(rc);
-    else list = lifetimes_list(self, make, &all);
+    Py_END_ALLOW_THREADS history_of(self)->is_busy = false;
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        list = lifetimes_list(self, make, &all);
     sd_alloc_lifetimes_release(&all);
     return list;
 }
@@ -268,10 +282,17 @@ static PyObject *allocators_dict(const struct sd_alloc_counts *c)
 
 static PyObject *place_object(const struct sd_alloc_place_count *p)
 {
-    if (!p->function)
-        return Py_BuildValue("(sKK)", p->file, (unsigned long long)p->count.blocks,
+    PyObject *file = sd_memray_text(p->file);
+    PyObject *function = file && p->function ? sd_memray_text(p->function) : NULL;
+
+    if (!file || (p->function && !function)) {
+        Py_XDECREF(file);
+        return NULL;
+    }
+    if (!function)
+        return Py_BuildValue("(NKK)", file, (unsigned long long)p->count.blocks,
                              (unsigned long long)p->count.bytes);
-    return Py_BuildValue("(sskKK)", p->function, p->file, (unsigned long)p->line,
+    return Py_BuildValue("(NNkKK)", function, file, (unsigned long)p->line,
                          (unsigned long long)p->count.blocks,
                          (unsigned long long)p->count.bytes);
 }
@@ -328,15 +349,19 @@ static PyObject *statistics(PyObject *self, PyObject *args)
     h = fresh(self);
     if (!h)
         return NULL;
+    history_of(self)->is_busy = true;
     Py_BEGIN_ALLOW_THREADS /* the whole capture is read */
         rc = sd_alloc_counts_read(&counts, h);
     if (rc == 0)
         rc = sd_alloc_counts_lines(&counts, h, &lines, &n_lines);
     if (rc == 0)
         rc = sd_alloc_counts_files(&counts, h, &files, &n_files);
-    Py_END_ALLOW_THREADS if (rc < 0) sd_ext_raise(rc);
-    else result = statistics_tuple(&counts, lines, n_lines, files, n_files,
-                                   most > 0 ? (size_t)most : 0);
+    Py_END_ALLOW_THREADS history_of(self)->is_busy = false;
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        result = statistics_tuple(&counts, lines, n_lines, files, n_files,
+                                  most > 0 ? (size_t)most : 0);
     sd_free(lines);
     sd_free(files);
     sd_alloc_counts_release(&counts);
@@ -409,11 +434,14 @@ static PyObject *dump(PyObject *self, PyObject *args)
             close(fd);
         return NULL;
     }
+    history_of(self)->is_busy = true;
     Py_BEGIN_ALLOW_THREADS /* the whole capture is read */
         rc = print_all(to, h);
     is_written = !ferror(to);
     is_written = fclose(to) == 0 && is_written;
-    Py_END_ALLOW_THREADS if (rc < 0) return sd_ext_raise(rc);
+    Py_END_ALLOW_THREADS history_of(self)->is_busy = false;
+    if (rc < 0)
+        return sd_ext_raise(rc);
     if (!is_written)
         return PyErr_SetFromErrno(PyExc_OSError);
     Py_RETURN_NONE;
