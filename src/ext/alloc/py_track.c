@@ -20,7 +20,8 @@
 
 extern const struct sd_inside sd_inside_alloc;
 
-/* Which process a block is recorded in; of the one session of this process. */
+/* Which process a block is recorded in, from before its file is made until it is
+ * sealed; of the one session of this process. */
 static int32_t tracking_pid;
 
 /* What a block is recorded with, none of it an object: what is freed while it is
@@ -92,6 +93,8 @@ static bool is_recorded(PyObject *self)
         PyErr_SetString(PyExc_RuntimeError,
                         "sonde.compat.tracemalloc traces this process; call its stop() "
                         "before track()");
+    else if (tracking_pid == (int32_t)getpid())
+        refuse_second(self);
     else if (!sd_session_has_capture())
         return false;
     else if (tracking_pid)
@@ -129,14 +132,19 @@ static void note_facts(const struct plan *plan)
     }
 }
 
-static int begin(const struct plan *plan)
+/* *has_file: there is one, made by this call. */
+static int begin(const struct plan *plan, bool *has_file)
 {
     int rc;
 
-    Py_BEGIN_ALLOW_THREADS /* a file is made */
+    tracking_pid = (int32_t)getpid(); /* other threads may run now */
+    Py_BEGIN_ALLOW_THREADS            /* a file is made */
         rc = sd_own_start(plan->path);
-    Py_END_ALLOW_THREADS if (rc < 0) return rc;
-    tracking_pid = (int32_t)getpid();
+    Py_END_ALLOW_THREADS *has_file = rc == 0;
+    if (rc < 0) {
+        tracking_pid = 0;
+        return rc;
+    }
     note_facts(plan);
     sd_alloc_recorder_follow(plan->is_current_only ? sd_thread_self()->tid : 0);
     if (plan->clock_ms)
@@ -149,16 +157,18 @@ static int end(int32_t pid)
 {
     int rc = 0;
 
+    Py_BEGIN_ALLOW_THREADS /* it waits for a thread */
     sd_alloc_clock_stop();
-    sd_inside_stop();
-    tracking_pid = 0;
+    Py_END_ALLOW_THREADS sd_inside_stop();
     if (pid != (int32_t)getpid()) {
+        tracking_pid = 0;
         sd_session_leave();
         return 0;
     }
     Py_BEGIN_ALLOW_THREADS /* sealing compresses and may wait for the disk */
         rc = sd_own_stop(SD_STATUS_UNKNOWN);
-    Py_END_ALLOW_THREADS return rc;
+    Py_END_ALLOW_THREADS tracking_pid = 0;
+    return rc;
 }
 
 /* Nothing was recorded: the exception that is set says why. */
@@ -188,18 +198,17 @@ static PyObject *track_enter(PyObject *self, PyObject *unused)
     if (is_recorded(self))
         return NULL;
     if (read_plan(self, &plan) && !is_recorded(self)) {
-        rc = begin(&plan);
-        has_file = tracking_pid != 0;
+        rc = begin(&plan, &has_file);
         if (rc < 0) {
             sd_ext_raise(rc);
             if (has_file)
-                end(tracking_pid);
+                end((int32_t)getpid());
         }
     }
     if (PyErr_Occurred())
         give_up(self, &plan, has_file);
     else
-        t->pid = tracking_pid;
+        t->pid = (int32_t)getpid();
     release(&plan);
     return t->pid ? Py_NewRef(self) : NULL;
 }
