@@ -13,6 +13,7 @@ from helpers import PYTHON, clean_env, contains, equal, run, run_tests, sonde, w
 sys.path.insert(0, helpers.PACKAGE_PATH)
 from sonde.compat.memray import (AllocatorType, FileDestination, FileFormat, FileReader, SocketDestination, Tracker,  # noqa: E402
                                  dump_all_records)
+from sonde import _sonde  # noqa: E402
 from sonde.compat.memray._memray import Interval, compute_statistics, size_fmt  # noqa: E402
 
 KEPT, SOON = 1000003, 500009  # bytes: no others of these sizes
@@ -47,6 +48,30 @@ def refused(kind, call, *words):
 
 
 # ---- records
+
+
+def test_a_history_is_read_by_one_thread_at_a_time(folder):
+    record(folder)
+    refusals = 0
+    for _ in range(200):
+        history = _sonde.AllocationHistory(os.path.join(folder, "a.bin"))
+        thread = threading.Thread(target=history.memory, args=(lambda *reading: reading,))
+        thread.start()
+        try:
+            for _ in history:
+                pass
+        except RuntimeError as why:
+            contains(str(why), "another thread is reading this history")
+            refusals += 1
+        thread.join()
+    assert refusals
+
+
+def test_names_that_are_not_utf_8(folder):
+    with Tracker(os.path.join(folder, "a.bin")):
+        exec(compile("kept = bytearray(%d)" % KEPT, os.fsdecode(b"/tmp/\xff.py"), "exec"), {})
+    got = compute_statistics(os.path.join(folder, "a.bin"))
+    contains(str(got.top_locations_by_size), "/tmp/\ufffd.py")
 
 
 def test_every_allocation_and_free_in_their_order(folder):

@@ -125,6 +125,31 @@ print(json.dumps([len(block(t)), len(block(again))]))
     equal(got, [1, 0])
 
 
+def test_of_threads_that_begin_at_once_one_is_recorded(folder):
+    got = answer(folder, """
+sys.setswitchinterval(1e-6)
+ended = []
+def one(path, barrier):
+    t = track(path)
+    barrier.wait()
+    try:
+        with t:
+            kept = [made(1000003) for _ in range(3)]
+            barrier.wait()    # all have tried
+        ended.append(["recorded", sum(r[2] > 3000000 for r in block(t)), os.path.exists(path)])
+    except RuntimeError:
+        barrier.wait()
+        ended.append(["refused", 0, os.path.exists(path)])
+for i in range(50):
+    barrier = threading.Barrier(4, timeout=30)
+    threads = [threading.Thread(target=one, args=("%d-%d.sonde" % (i, k), barrier)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+print(json.dumps(sorted(ended)))
+""")
+    equal(got, [["recorded", 1, True]] * 50 + [["refused", 0, False]] * 150)
+
+
 def test_what_is_refused(folder):
     got = answer(folder, """
 open("there.sonde", "w").close()
