@@ -20,6 +20,17 @@ static inline int64_t sd_sum_i64(int64_t a, int64_t b)
         return b > 0 ? INT64_MAX : INT64_MIN;
     return sum;
 }
+
+/* a - b */
+static inline int64_t sd_difference_i64(int64_t a, int64_t b)
+{
+    int64_t difference;
+
+    if (__builtin_sub_overflow(a, b, &difference))
+        return b < 0 ? INT64_MAX : INT64_MIN;
+    return difference;
+}
+
 /* The nearest whole number, or the largest there is: input may say 1e300. */
 static inline int64_t sd_round_i64(double v)
 {

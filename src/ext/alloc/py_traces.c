@@ -50,11 +50,11 @@ PyObject *sd_py_traces_start(PyObject *module, PyObject *args)
     if (sd_traces_are_on())
         Py_RETURN_NONE;
     watch_end();
-    limit = n;
     if (sd_traces_start() < 0) {
         PyErr_SetString(PyExc_RuntimeError, sd_fail_text());
         return NULL;
     }
+    limit = n;
     Py_RETURN_NONE;
 }
 
@@ -117,6 +117,7 @@ struct known_stack {
 };
 
 struct frames {
+    size_t limit; /* of the beginning: a finalizer can start another recording */
     struct sd_trace_frame *buffer; /* of the limit */
     struct sd_table places;        /* site and line: place in the list */
     PyObject *objects;             /* list: (file, line) */
@@ -129,7 +130,8 @@ struct frames {
 
 static bool begin_frames(struct frames *f)
 {
-    *f = (struct frames){ .buffer = sd_alloc((size_t)limit * sizeof *f->buffer) };
+    *f = (struct frames){ .limit = (size_t)limit };
+    f->buffer = sd_alloc(f->limit * sizeof *f->buffer);
     f->objects = PyList_New(0);
     f->interned = PyDict_New();
     if (!f->buffer)
@@ -205,12 +207,12 @@ static const struct known_stack *frames_of(struct frames *f, uint32_t stack)
     if (sd_table_get(&f->stacks, stack, &at))
         return &f->known[at];
     one.domain = sd_traces_domain(stack);
-    one.depth = sd_traces_stack(stack, f->buffer, (size_t)limit);
+    one.depth = sd_traces_stack(stack, f->buffer, f->limit);
     if (one.depth == 0) {
         one.depth = 1;
         f->buffer[0] = (struct sd_trace_frame){ 0, 0 };
     }
-    one.frames = new_frames(f, one.depth < (size_t)limit ? one.depth : (size_t)limit);
+    one.frames = new_frames(f, one.depth < f->limit ? one.depth : f->limit);
     if (!one.frames)
         return NULL;
     known = sd_grow_array(f->known, &f->cap_known, f->n_known + 1, sizeof *known);

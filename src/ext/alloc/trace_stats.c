@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/table.h"
 
 /* --- A trace */
@@ -113,7 +114,7 @@ static bool add(struct groups *g, PyObject *what, bool is_frame_alone, long long
             return false;
         }
     }
-    g->sums[at].size += size;
+    g->sums[at].size = sd_sum_i64(g->sums[at].size, size);
     g->sums[at].count++;
     return true;
 }
@@ -220,9 +221,10 @@ static bool read_sum(PyObject *statistic, struct sum *sum)
 static bool add_difference(PyObject *all, PyObject *type, PyObject *traceback,
                            const struct sum *now, const struct sum *before)
 {
-    PyObject *one = PyObject_CallFunction(type, "OLLLL", traceback, now->size,
-                                          now->size - before->size, now->count,
-                                          now->count - before->count);
+    PyObject *one = PyObject_CallFunction(
+        type, "OLLLL", traceback, now->size,
+        (long long)sd_difference_i64(now->size, before->size), now->count,
+        (long long)sd_difference_i64(now->count, before->count));
     int rc = one ? PyList_Append(all, one) : -1;
 
     Py_XDECREF(one);
@@ -280,6 +282,11 @@ PyObject *sd_trace_stats_differences(PyObject *module, PyObject *args)
 
 /* --- Order */
 
+static long long magnitude(long long n)
+{
+    return n < 0 ? (long long)sd_difference_i64(0, n) : n;
+}
+
 /* (|size_diff|, size, |count_diff|, count, frames, itself) or, of plain statistics,
  * (size, count, frames, itself): frames are of one statistic alone. */
 static PyObject *sort_key(PyObject *statistic)
@@ -305,9 +312,8 @@ static PyObject *sort_key(PyObject *statistic)
     by.count = difference ? PyLong_AsLongLong(difference) : 0;
     Py_XDECREF(difference);
     if (!PyErr_Occurred())
-        key = Py_BuildValue("LLLLOO", by.size < 0 ? -by.size : by.size, now.size,
-                            by.count < 0 ? -by.count : by.count, now.count, frames,
-                            statistic);
+        key = Py_BuildValue("LLLLOO", magnitude(by.size), now.size, magnitude(by.count),
+                            now.count, frames, statistic);
     Py_DECREF(frames);
     return key;
 }
