@@ -138,6 +138,14 @@ def test_exit_codes_and_timeouts(folder):
     contains(done.err, "Failed to find a process using hint: no-such-process")
 
 
+def test_a_backend_that_cannot_read_a_process_is_refused_before_it_starts(folder):
+    write(folder, "a.py", "open('begun', 'w')\n")
+    done = mprof(folder, "run", "--backend", "tracemalloc", "-o", "a.dat", "a.py")
+    equal((done.status, done.out), (1, ""))
+    equal(done.err, "mprof: the backend tracemalloc reads the memory of functions, from inside their process; choose psutil, psutil_pss, psutil_uss or posix\n")
+    equal(os.listdir(folder), ["a.py"], "what is there")
+
+
 def test_attach_ends_with_the_process(folder):
     process = subprocess.Popen([PYTHON, "-c", "import time; time.sleep(1.5)"])
     answers(folder, "attach", "-T", "0.1", "-o", "z.dat", str(process.pid))  # a zombie is left to us

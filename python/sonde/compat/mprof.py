@@ -255,8 +255,6 @@ def _start(args):
 
 def _watch(pid, args, file):
     """Writes readings until the process has ended, or --timeout."""
-    if args.backend == "tracemalloc":
-        raise RuntimeError("There is no access to source file of the profiled function")
     most = 0 if args.timeout is None else max(1, int(round(args.timeout / args.interval)))
     _sonde.mprof_watch(pid, _memory.KINDS[args.backend], args.include_children, args.multiprocess, args.interval, most, file.fileno())
 
@@ -268,6 +266,8 @@ def run_action():
     if len(args.program) == 0:
         print("A program to run must be provided. Use -h for help")
         sys.exit(1)
+    if args.backend == "tracemalloc":
+        raise ValueError("the backend tracemalloc reads the memory of functions, from inside their process; choose psutil, psutil_pss, psutil_uss or posix")
     print("{1}: Sampling memory every {0}s".format(args.interval, os.path.basename(sys.argv[0])))
     process = None
     if args.attach_existing:
