@@ -256,7 +256,8 @@ def allocations_rows():
             rows.append(Row(start + name, worker, *args, **how))
         row("every one, with stacks", "full", "memraypython", "≤ 80 %, ≤ 0.25", unit="%", most=80, at_most=0.25, has_ratio=True)
         row("every one, at depth 100", "full-deep", "memraypython-deep", "≤ 400 %", unit="%", most=400, has_ratio=True)
-        for peer in ("tracemalloc1", "tracemalloc25", "memraynative", "heaptrack", "scalene"):
+        row("every one, with native stacks", "native", "memraynative", unit="%", has_ratio=True)
+        for peer in ("tracemalloc1", "tracemalloc25", "heaptrack", "scalene"):
             row("every one, with stacks", "full", peer, unit="%", has_ratio=True)
         row("malloc and its family alone", "malloc", "memray", "≤ 5 %, ≤ 0.15", unit="%", most=5, at_most=0.15, has_ratio=True)
         row("sums alone", "aggregate", "memrayaggregate", "≤ 100 %", unit="%", most=100, has_ratio=True)

@@ -25,8 +25,8 @@ from rounds import tell, version_of
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = os.path.join(HERE, "allocation_programs.py")
 TIMES = {"tree": 3, "deep": 6, "recursive": 6, "calls": 4, "methods": 4, "arrays": 10, "large_arrays": 6}     # long enough to be measured
-OURS = {"full": [], "malloc": ["--alloc-layer", "malloc"], "aggregate": ["--alloc-mode", "aggregate"], "sample": ["--alloc-mode", "sample"]}
-MEMRAY = ("memray", "memraypython", "memraynative", "memrayaggregate")
+OURS = {"full": [], "malloc": ["--alloc-layer", "malloc"], "aggregate": ["--alloc-mode", "aggregate"], "sample": ["--alloc-mode", "sample"], "native": ["--alloc-native"]}
+MEMRAY = {"memray": "", "memraypython": "Python's allocators", "memraynative": "Python's allocators, native stacks", "memrayaggregate": "Python's allocators, aggregated"}
 SLOW = ("tracemalloc25",)       # measured in the first round only
 READ_PEAK = """
 import memray, sys, time
@@ -131,14 +131,14 @@ def one_round(found, refused, tools, sonde, folder):
 
 def main():
     n_rounds, sonde, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-    versions = {"memray": version_of("memray"), "scalene": version_of("scalene"), "tracemalloc": "the interpreter's own"}
+    versions = {"memray": version_of("memray"), "scalene": version_of("scalene"), "tracemalloc1": "tracemalloc, 1 frame", "tracemalloc25": "tracemalloc, 25 frames"}
     tools = [*OURS, "tracemalloc1", "tracemalloc25"]
     tools += MEMRAY if versions["memray"] else ()
     tools += ["scalene"] if versions["scalene"] else []
     if shutil.which("heaptrack"):
         versions["heaptrack"] = subprocess.run(["heaptrack", "--version"], stdout=subprocess.PIPE).stdout.decode().strip()
         tools.append("heaptrack")
-    versions.update({tool: versions["memray"] for tool in MEMRAY}, tracemalloc1=versions["tracemalloc"], tracemalloc25=versions["tracemalloc"])
+    versions.update({tool: "%s, %s" % (versions["memray"], how) for tool, how in MEMRAY.items() if how and versions["memray"]})
     found, refused = {}, {}
     for turn in range(n_rounds):
         one_round(found, refused, [tool for tool in tools if turn == 0 or tool not in SLOW], sonde, folder)
