@@ -28,6 +28,9 @@ enum {
 /* Of what was freed last: it was a mapping. */
 #define IS_RANGE (UINT64_C(1) << (SUM_BITS + 1))
 
+_Static_assert((FIRST_SLOTS & (FIRST_SLOTS - 1)) == 0, "slots are found by a mask");
+_Static_assert(SUM_BITS + 1 < 64, "IS_RANGE is a bit above that of REST");
+
 struct slot {
     uint64_t address; /* 0: empty */
     uint64_t size_sum;
@@ -85,6 +88,7 @@ static void put(uint64_t address, uint64_t size_sum)
 {
     size_t i = home(address);
 
+    sd_assert_slow(address != 0 && blocks.n < blocks.n_slots); /* or this has no end */
     while (blocks.slots[i].address)
         i = next(i);
     blocks.slots[i] = (struct slot){ address, size_sum };
@@ -134,6 +138,7 @@ static bool take(uint64_t address, uint64_t *size_sum)
         gap = i;
     }
     blocks.slots[gap].address = 0;
+    sd_assert(blocks.n > 0);
     blocks.n--;
     return true;
 }

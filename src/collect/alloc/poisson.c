@@ -28,6 +28,8 @@ static void unlock(void)
     atomic_store_explicit(&drawn.is_locked, false, memory_order_release);
 }
 
+_Static_assert(SD_POISSON_FILTER == 1 << 16, "16 bits are left of the product");
+
 static uint64_t random_word(struct sd_alloc_thread *t)
 {
     if (!t->random)

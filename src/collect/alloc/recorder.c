@@ -231,6 +231,7 @@ static inline uint8_t *put_address(struct sd_alloc_thread *t, uint8_t *p,
 /* A death leaves a whole event, or none: the tag is the last that is stored. */
 static inline void finish(struct sd_alloc_thread *t, uint8_t *behind, uint8_t tag)
 {
+    sd_assert_slow(tag != SD_ALLOC_NONE && behind > t->at && behind <= t->end);
     __atomic_store_n(t->at, tag, __ATOMIC_RELEASE);
     t->at = behind;
     t->n++;

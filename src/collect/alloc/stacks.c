@@ -86,6 +86,7 @@ static void *grow(void *array, size_t n, size_t *cap, size_t each)
     size_t want = *cap ? 2 * *cap : 4096;
     void *p;
 
+    sd_assert(n <= *cap && (array || *cap == 0));
     if (n < *cap)
         return array;
     p = array ? mremap(array, *cap * each, want * each, MREMAP_MAYMOVE)
@@ -112,6 +113,7 @@ static void put_slot(struct sd_alloc_index *ix, const struct node *node, uint32_
 {
     uint64_t at = sd_alloc_hash(node->place, node->below);
 
+    sd_assert_slow(id != 0 && node->place != NO_PLACE); /* 0 is an empty slot */
     while (atomic_load_explicit(&ix->slots[at & ix->mask].id, memory_order_relaxed))
         at++;
     ix->slots[at & ix->mask].place = node->place;
@@ -190,6 +192,7 @@ static struct code *code_of(const void *p)
 
     if (sd_table_get(&stacks.codes, (uint64_t)(uintptr_t)p, &at))
         return &stacks.known[at - 1];
+    sd_assert(at == 0 && stacks.n_known <= stacks.cap_known);
     known = grow(stacks.known, stacks.n_known, &stacks.cap_known, sizeof *known);
     if (!known)
         return NULL;
@@ -226,6 +229,7 @@ void sd_alloc_code_dies(const void *p)
 
     sd_alloc_stacks_lock();
     if (sd_table_get(&stacks.codes, (uint64_t)(uintptr_t)p, &at)) {
+        sd_assert(at > 0 && at <= stacks.n_known);
         for (uint32_t i = stacks.known[at - 1].last; i; i = stacks.nodes[i].next)
             bury(&stacks.nodes[i]);
         sd_table_remove(&stacks.codes, (uint64_t)(uintptr_t)p);
