@@ -361,8 +361,7 @@ const struct sd_output sd_output_chrometrace = {
              "unless asked for; all samples where calls have a timeline",
     .prefers_timeline = true,
     /* A timeline of calls may be there without any total of them. */
-    .needs =
-        SD_HOLDS_STACKS | SD_HOLDS_SECTIONS | SD_HOLDS_READINGS | SD_HOLDS_TIMELINE,
+    .needs = SD_HOLDS_TIMES | SD_HOLDS_SECTIONS | SD_HOLDS_TIMELINE,
     .reads_events = true,
     .folds_paths = true,
     .write = write,

@@ -30,6 +30,8 @@ enum sd_holds {
     SD_HOLDS_MODEL = 1 << 5,    /* layers and operators of a model */
     SD_HOLDS_SECTIONS = 1 << 6, /* named regions that the program opened */
     SD_HOLDS_TIMELINE = 1 << 7, /* when each call began and ended */
+    SD_HOLDS_TIMES = 1 << 8,    /* samples, traced calls or events of readings: what a
+                                   trace shows, and allocations are not */
 };
 
 /* What is written.  All of it is borrowed for the call. */

@@ -298,7 +298,8 @@ const struct sd_input sd_input_capture = {
     .title = "a capture",
     .has = "all that was recorded",
     .gives = SD_HOLDS_EVENTS | SD_HOLDS_STACKS | SD_HOLDS_CALLS | SD_HOLDS_LINES |
-             SD_HOLDS_READINGS | SD_HOLDS_SECTIONS | SD_HOLDS_TIMELINE | SD_HOLDS_MODEL,
+             SD_HOLDS_READINGS | SD_HOLDS_SECTIONS | SD_HOLDS_TIMELINE |
+             SD_HOLDS_TIMES | SD_HOLDS_MODEL,
     .recognises = recognises,
     .load = load,
 };

@@ -15,7 +15,8 @@ struct kind {
 };
 
 static const struct kind others[] = {
-    { SD_HOLDS_READINGS, "readings over time", "rss", "sonde run --with rss" },
+    { SD_HOLDS_READINGS | SD_HOLDS_TIMES, "readings over time", "rss",
+      "sonde run --with rss" },
     { SD_HOLDS_SECTIONS, "sections", "sections", "sonde run --with sections" },
 };
 enum { N_OTHERS = sizeof others / sizeof *others, N_KINDS = SD_EVIDENCES + N_OTHERS };
@@ -24,7 +25,8 @@ static unsigned holds_of(enum sd_evidence e)
 {
     switch (sd_evidence[e].shape) {
     case SD_OF_STACKS:
-        return SD_HOLDS_STACKS | SD_HOLDS_CALLS;
+        return SD_HOLDS_STACKS | SD_HOLDS_CALLS |
+               (e == SD_ALLOCATIONS ? 0 : SD_HOLDS_TIMES);
     case SD_OF_LINES:
         return SD_HOLDS_LINES;
     case SD_OF_MODELS:
@@ -49,6 +51,7 @@ unsigned sd_holds_of_profile(const struct sd_profile *p)
     for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
         holds |= sd_profile_has(p, e) ? holds_of(e) : 0;
     return holds | (p->n_series > 0 ? SD_HOLDS_READINGS : 0) |
+           (p->n_point_events > 0 ? SD_HOLDS_TIMES : 0) |
            (p->n_spans > 0 ? SD_HOLDS_SECTIONS : 0) |
            (p->n_timeline_calls > 0 ? SD_HOLDS_TIMELINE : 0);
 }

@@ -14,10 +14,12 @@ static const struct {
     unsigned holds;
     const char *collector, *command;
 } kinds[] = {
-    { SD_HOLDS_STACKS | SD_HOLDS_CALLS, "sample", "sonde run --with sample" },
-    { SD_HOLDS_STACKS | SD_HOLDS_CALLS, "calls", "sonde calls" },
+    { SD_HOLDS_STACKS | SD_HOLDS_CALLS | SD_HOLDS_TIMES, "sample",
+      "sonde run --with sample" },
+    { SD_HOLDS_STACKS | SD_HOLDS_CALLS | SD_HOLDS_TIMES, "calls", "sonde calls" },
+    { SD_HOLDS_STACKS | SD_HOLDS_CALLS, "alloc", "sonde alloc" },
     { SD_HOLDS_LINES, "lines", "sonde lines" },
-    { SD_HOLDS_READINGS, "rss", "sonde run --with rss" },
+    { SD_HOLDS_READINGS | SD_HOLDS_TIMES, "rss", "sonde run --with rss" },
     { SD_HOLDS_SECTIONS, "sections", "sonde run --with sections" },
     { 0, "", "" },
 };
@@ -35,6 +37,7 @@ static void fill(struct sd_profile *p, size_t kind)
                 p->evidence[e].lines.n = 1;
         }
     p->n_series = strcmp(kinds[kind].collector, "rss") == 0;
+    p->n_point_events = p->n_series;
     p->n_spans = strcmp(kinds[kind].collector, "sections") == 0;
 }
 
