@@ -81,6 +81,20 @@ int64_t sd_process_peak_bytes(const struct sd_profile *p, sd_track_id process)
     return most;
 }
 
+/* Sums of allocations, and a sample that drew none, have no time. */
+static void add_allocating(const struct sd_profile *p, struct sd_process *found)
+{
+    for (size_t i = 0; i < p->allocs.n_processes; i++) {
+        uint32_t track = p->allocs.processes[i].track;
+        uint32_t at = track < p->n_tracks
+                          ? sd_profile_process_of(p, (sd_track_id){ track }).at
+                          : UINT32_MAX;
+
+        if (at != UINT32_MAX)
+            found[at].is_one = true;
+    }
+}
+
 struct sd_process *sd_processes_survey(const struct sd_profile *p)
 {
     struct sd_process *found = sd_zalloc((p->n_tracks + 1) * sizeof *found);
@@ -101,6 +115,8 @@ struct sd_process *sd_processes_survey(const struct sd_profile *p)
         one->first_ns = t->first_ns < one->first_ns ? t->first_ns : one->first_ns;
         one->last_ns = t->last_ns > one->last_ns ? t->last_ns : one->last_ns;
     }
+    if (found && !p->window.is_set)
+        add_allocating(p, found);
     return found;
 }
 

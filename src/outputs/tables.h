@@ -30,6 +30,8 @@ void sd_tables_put_text(struct sd_out *out, const struct sd_view *v,
 /* The first of them: one table is one CSV file. */
 void sd_tables_put_csv(struct sd_out *out, const struct sd_view *v);
 
+/* "losses": all that is missing, a kind each; within an object. */
+void sd_tables_put_losses_json(struct sd_json *j, const struct sd_profile *p);
 /* One object: what the capture is, its summary, and every table and drawing under its
  * name.  Of a capture that is not kept there is no file. */
 void sd_tables_put_json(struct sd_out *out, const struct sd_profile *p,

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "outputs/alloc_json.h"
 #include "outputs/tables.h"
+#include "profile/losses.h"
 
 void sd_tables_put_text(struct sd_out *out, const struct sd_view *v,
                         const struct sd_text_style *style)
@@ -112,6 +113,27 @@ static void put_metrics(struct sd_json *j, const struct sd_profile *p)
     sd_json_end(j);
 }
 
+void sd_tables_put_losses_json(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key_array(j, "losses");
+    for (unsigned i = 0; i < SD_LOSS_KINDS; i++) {
+        enum sd_loss_kind kind = (enum sd_loss_kind)i;
+        struct sd_buf words = { 0 };
+
+        if (sd_loss_amount(p, kind) == 0)
+            continue;
+        sd_loss_put(&words, p, kind);
+        sd_json_object(j);
+        sd_json_key_string(j, "kind", sd_loss_word(kind));
+        sd_json_key_uint(j, "amount", sd_loss_amount(p, kind));
+        sd_json_key_string(j, "text", sd_buf_string(&words));
+        j->out->pending.bad |= words.bad;
+        sd_json_end(j);
+        sd_buf_release(&words);
+    }
+    sd_json_end(j);
+}
+
 void sd_tables_put_json(struct sd_out *out, const struct sd_profile *p,
                         const struct sd_view *v, char *const *files, size_t n_files)
 {
@@ -126,6 +148,7 @@ void sd_tables_put_json(struct sd_out *out, const struct sd_profile *p,
     sd_json_end(&j);
     sd_json_key_bool(&j, "whole", p->complaint == NULL);
     sd_json_key_string(&j, "complaint", p->complaint);
+    sd_tables_put_losses_json(&j, p);
     put_summary(&j, p);
     put_metrics(&j, p);
     sd_alloc_json(&j, p);

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -152,14 +153,59 @@ def test_a_section_has_what_began_in_it(folder):
 
 def test_what_a_mode_cannot_know_is_null(folder):
     write(folder, "x.py", THREADS)
-    for mode, unknown in (("aggregate", {"temporary_allocations"}), ("sample", {"temporary_allocations", "unknown_frees"})):
-        result = alloc(folder, "-q", "--force", "-o", "x.sonde", "--mode", mode, "--sample-bytes", "64KiB", "x.py")
+    for mode, how, unknown in (("aggregate", [], {"temporary_allocations"}),
+                               ("sample", ["--sample-bytes", "64KiB"], {"temporary_allocations", "unknown_frees"})):
+        result = alloc(folder, "-q", "--force", "-o", "x.sonde", "--mode", mode, *how, "x.py")
         equal((result.status, result.err), (0, ""), "status and stderr")
         told = data(folder)
         equal({k for k, v in told["alloc"].items() if v is None} - {"peak_rss_bytes", "untracked_bytes"}, unknown, "null in %s" % mode)
         equal("bytes_error" in told["allocations"][0], mode == "sample", "errors in %s" % mode)
         held = row(data(folder, "--by", "function")["allocations"], "hold")["bytes"]
         between(held, 2000000, 4500000, "what both threads hold in %s" % mode)
+
+
+FORKS = """
+import os
+kept = bytes(100003)
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        mine = bytes(1009)
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_every_mode_counts_every_process(folder):
+    write(folder, "x.py", FORKS)
+    for how in ("full", "aggregate", "sample"):
+        result = alloc(folder, "--force", "-o", "x.sonde", "--mode", how, "x.py")
+        contains(result.err, " 3 processes", "the summary in %s" % how)
+        equal(data(folder)["summary"]["processes"], 3, "processes in %s" % how)
+
+
+def test_what_was_not_recorded_is_no_measurement(folder):
+    write(folder, "x.py", "kept = [bytes(1009) for _ in range(1000)]\nprint('ran')\n")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200 * 1024, 200 * 1024))  # noqa: E731
+    result = alloc(folder, "-o", "x.sonde", "x.py", preexec_fn=limit)
+    equal((result.status, result.out), (0, "ran\n"), "the program (%s)" % result.err)
+    contains(result.err, "the collector alloc does not run in process", "what is said")
+    for how in (["--alloc"], ["--alloc", "--json"], ["--alloc", "--csv"], ["--alloc", "--plot", "-o", "p.png"], ["--table", "leaks"]):
+        result = sonde("report", "x.sonde", *how, cwd=folder)
+        equal((result.status, result.out), (1, ""), "report %s" % how)
+        contains(result.err, "no room for counters", "why, with %s" % how)
+    assert not os.path.exists(os.path.join(folder, "p.png"))
+
+
+def test_a_stop_by_the_size_of_the_file_is_in_the_data(folder):
+    write(folder, "x.py", "def churn():\n    for i in range(400000):\n        bytes(1009 + i % 7)\nchurn()\n")
+    result = alloc(folder, "-o", "x.sonde", "--max-file", "100KiB", "x.py")
+    stopped = "stopped here: the capture has the size that --max-file allows\n"
+    contains(result.out, stopped, "the summary")
+    contains(report(folder, "x.sonde", "--alloc"), stopped, "the summary of the report")
+    told = [one for one in data(folder)["losses"] if one["kind"] == "told"]
+    equal([one["amount"] for one in told], [1], "losses")
+    contains(told[0]["text"] + "\n", stopped, "its text")
 
 
 def figures(text):

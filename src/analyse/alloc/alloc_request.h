@@ -2,6 +2,7 @@
 #ifndef SD_ANALYSE_ALLOC_REQUEST_H
 #define SD_ANALYSE_ALLOC_REQUEST_H
 /* alloc_request: which allocations a table is of, and what a row of it is. */
+#include <stdbool.h>
 
 enum sd_alloc_which {
     SD_WHICH_PEAK,      /* live at the peak of the process with the largest */
@@ -26,5 +27,6 @@ enum sd_alloc_by {
 struct sd_alloc_request {
     enum sd_alloc_which which;
     enum sd_alloc_by by;
+    bool has_from; /* a beginning was typed, if only 0 */
 };
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyse/alloc/alloc_words.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/sum.h"
 #include "base/text.h"
 #include "profile/alloc/alloc_evidence.h"
+#include "profile/losses.h"
 
 static int64_t bounded(uint64_t n) { return n < INT64_MAX ? (int64_t)n : INT64_MAX; }
 
@@ -126,6 +129,38 @@ static void put_untracked(struct sd_buf *to, const struct sd_alloc_summary *s)
     sd_buf_text(to, "\n");
 }
 
+/* Why the allocations of a process were not recorded; NULL: after `last` there is no
+ * such note. */
+static const struct sd_note *next_refusal(const struct sd_profile *p,
+                                          const struct sd_note *last)
+{
+    for (size_t i = last ? (size_t)(last - p->notes) + 1 : 0; i < p->n_notes; i++)
+        if (p->notes[i].kind == SD_NOTE_REFUSAL &&
+            strstr(p->notes[i].text, "the collector alloc "))
+            return &p->notes[i];
+    return NULL;
+}
+
+/* What processes said themselves: who stopped recording, and who never began. */
+static void put_notes(struct sd_buf *to, const struct sd_profile *p)
+{
+    const struct sd_note *refusal = next_refusal(p, NULL);
+    size_t n = 0;
+
+    if (sd_loss_amount(p, SD_LOSS_TOLD) > 0) {
+        sd_loss_put(to, p, SD_LOSS_TOLD);
+        sd_buf_text(to, "\n");
+    }
+    if (!refusal)
+        return;
+    sd_buf_printf(to, "%s\n", refusal->text);
+    while ((refusal = next_refusal(p, refusal)))
+        n++;
+    if (n > 0)
+        sd_buf_printf(to, "%zu more such %s, which sonde info lists\n", n,
+                      n == 1 ? "note" : "notes");
+}
+
 static void put_doubts(struct sd_buf *to, const struct sd_profile *p,
                        const struct sd_alloc_summary *s)
 {
@@ -134,11 +169,13 @@ static void put_doubts(struct sd_buf *to, const struct sd_profile *p,
     if (p->allocs.mode == SD_ALLOCS_SAMPLE)
         sd_buf_text(to, "all amounts are estimated from samples\n");
     if (s->lost > 0)
-        sd_buf_printf(to, "%s events were lost: what was live is uncertain\n",
-                      sd_text_count(text, s->lost));
+        sd_buf_printf(to, "%s %s lost: what was live is uncertain\n",
+                      sd_text_count(text, s->lost),
+                      s->lost == 1 ? "event was" : "events were");
     if (s->overlaps > 0)
         sd_buf_printf(to, "%s blocks began over live ones: frees are missing\n",
                       sd_text_count(text, s->overlaps));
+    put_notes(to, p);
 }
 
 void sd_alloc_words(struct sd_buf *to, const struct sd_profile *p)
@@ -168,16 +205,28 @@ static const char *needs_of(const struct sd_alloc_request *r,
         return "--by size";
     if (r->by == SD_ROWS_BY_THREAD)
         return "--by thread";
-    return filter->section   ? "--section"
-           : filter->from_ns ? "--from"
-           : filter->to_ns   ? "--to"
-                             : NULL;
+    if (filter->section)
+        return "--section";
+    if (r->has_from || filter->from_ns)
+        return "--from";
+    return filter->to_ns ? "--to" : NULL;
+}
+
+/* NULL, or why no process recorded any. */
+static const char *why_none(const struct sd_profile *p)
+{
+    const struct sd_note *refusal = next_refusal(p, NULL);
+
+    return refusal && p->allocs.n_processes == 0 ? refusal->text : NULL;
 }
 
 int sd_alloc_check_which(const struct sd_profile *p, enum sd_alloc_which which)
 {
     bool is_full = p->allocs.mode == SD_ALLOCS_FULL;
+    const char *why = why_none(p);
 
+    if (why)
+        return sd_fail(SD_EABSENT, "no allocations were recorded: %s", why);
     if (!p->allocs.is_recorded)
         return sd_fail(SD_EABSENT, "no allocations were recorded; record them with: "
                                    "sonde alloc");
@@ -205,8 +254,11 @@ int sd_alloc_check(const struct sd_profile *p, const char *name,
                    const struct sd_alloc_request *r, const struct sd_filter *filter)
 {
     const char *need = needs_of(r, filter);
+    const char *why = why_none(p);
     char at[SD_TEXT_MAX], length[SD_TEXT_MAX];
 
+    if (why)
+        return sd_fail(SD_EABSENT, "%s holds no allocations: %s", name, why);
     if (!p->allocs.is_recorded)
         return sd_fail(SD_EABSENT,
                        "%s holds no allocations; record them with: sonde alloc", name);

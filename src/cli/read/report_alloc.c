@@ -166,6 +166,7 @@ int sd_report_alloc_read(struct sd_report_request *a)
     choice->has_at = a->v[SD_REPORT_AT].is_given;
     choice->at_ns = a->v[SD_REPORT_AT].number;
     choice->has_sizes = a->views.alloc.by == SD_ROWS_BY_SIZE;
+    a->views.alloc.has_from = a->v[SD_REPORT_FROM].is_given;
     a->views.has_both = false;
     return read_stacks(a, metric);
 }

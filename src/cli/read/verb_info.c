@@ -282,26 +282,6 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
     sd_json_end(j);
 }
 
-static void put_losses_json(struct sd_json *j, const struct sd_profile *p)
-{
-    sd_json_key_array(j, "losses");
-    for (unsigned i = 0; i < SD_LOSS_KINDS; i++) {
-        enum sd_loss_kind kind = (enum sd_loss_kind)i;
-        struct sd_buf words = { 0 };
-
-        if (sd_loss_amount(p, kind) == 0)
-            continue;
-        sd_loss_put(&words, p, kind);
-        sd_json_object(j);
-        sd_json_key_string(j, "kind", sd_loss_word(kind));
-        sd_json_key_uint(j, "amount", sd_loss_amount(p, kind));
-        sd_json_key_string(j, "text", sd_made(j->out, &words));
-        sd_json_end(j);
-        sd_buf_release(&words);
-    }
-    sd_json_end(j);
-}
-
 static void put_json(struct sd_out *out, const struct sd_profile *p, const char *file)
 {
     struct sd_summary f;
@@ -314,7 +294,7 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
     sd_json_key_string(&j, "file", file);
     sd_json_key_bool(&j, "whole", p->complaint == NULL);
     sd_json_key_string(&j, "complaint", p->complaint);
-    put_losses_json(&j, p);
+    sd_tables_put_losses_json(&j, p);
     put_health_json(&j, &p->health);
     sd_json_key_uint(&j, "wall_ns", f.wall_ns);
     sd_json_key(&j, "cpu_ns");

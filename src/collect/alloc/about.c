@@ -85,8 +85,36 @@ int sd_alloc_mode_of(const struct sd_option_value *v)
     return word_of(v, words);
 }
 
+/* Options that this mode would ignore, and amounts of nothing. */
+static int check_amounts(const struct sd_option_value *values)
+{
+    const struct sd_option_value *every = &values[SD_ALLOC_OPT_SAMPLE_BYTES];
+    const struct sd_option_value *most = &values[SD_ALLOC_OPT_MAX_FILE];
+    int mode = sd_alloc_mode_of(&values[SD_ALLOC_OPT_MODE]);
+
+    if (every->number == 0)
+        return sd_fail(SD_EUSAGE, "--sample-bytes must be at least 1 byte; 512KiB is "
+                                  "what it is without the option");
+    if (every->is_given && mode != SD_ALLOC_SAMPLED)
+        return sd_fail(SD_EUSAGE,
+                       "--sample-bytes is for --mode sample, and --mode %s draws no "
+                       "samples; choose that mode, or drop --sample-bytes",
+                       values[SD_ALLOC_OPT_MODE].text);
+    if (most->is_given && most->number == 0)
+        return sd_fail(SD_EUSAGE, "--max-file must be at least 1 byte; without the "
+                                  "option the capture may have any size");
+    if (most->number && mode == SD_ALLOC_AGGREGATE)
+        return sd_fail(SD_EUSAGE,
+                       "--max-file is for a record of events, and --mode aggregate "
+                       "keeps none: its file grows with the stacks alone; drop one of "
+                       "the two");
+    return 0;
+}
+
 static int check(const struct sd_option_value *values)
 {
+    int rc;
+
     if (sd_alloc_layers_of(&values[SD_ALLOC_OPT_LAYER]) < 0)
         return sd_fail(SD_EUSAGE, "--layer must be all, py or malloc, not \"%s\"",
                        values[SD_ALLOC_OPT_LAYER].text);
@@ -94,15 +122,9 @@ static int check(const struct sd_option_value *values)
         return sd_fail(SD_EUSAGE,
                        "--mode must be full, aggregate or sample, not \"%s\"",
                        values[SD_ALLOC_OPT_MODE].text);
-    if (values[SD_ALLOC_OPT_SAMPLE_BYTES].number == 0)
-        return sd_fail(SD_EUSAGE, "--sample-bytes must be at least 1 byte; 512KiB is "
-                                  "what it is without the option");
-    if (values[SD_ALLOC_OPT_MAX_FILE].number &&
-        sd_alloc_mode_of(&values[SD_ALLOC_OPT_MODE]) == SD_ALLOC_AGGREGATE)
-        return sd_fail(SD_EUSAGE,
-                       "--max-file is for a record of events, and --mode aggregate "
-                       "keeps none: its file grows with the stacks alone; drop one of "
-                       "the two");
+    rc = check_amounts(values);
+    if (rc < 0)
+        return rc;
     if (values[SD_ALLOC_OPT_PRELOAD].number &&
         sd_alloc_layers_of(&values[SD_ALLOC_OPT_LAYER]) == SD_LAYER_PY)
         return sd_fail(SD_EUSAGE,

@@ -301,6 +301,30 @@ static int replay_all(struct job *j)
     return rc;
 }
 
+static bool has_stream(const struct job *j, const struct sd_alloc_table *t)
+{
+    for (size_t i = 0; i < j->streams.n; i++)
+        if (j->streams.items[i].table == t->stream)
+            return true;
+    return false;
+}
+
+/* Processes of which no block was drawn: each took part, with nothing. */
+static int take_undrawn(struct job *j)
+{
+    static const struct sd_alloc_process nothing;
+    int rc = 0;
+
+    for (size_t i = 0; i < j->d->allocs.n && rc == 0; i++) {
+        const struct sd_alloc_table *t = &j->d->allocs.items[i];
+
+        j->process = t->process;
+        if (t->process != NONE && !has_stream(j, t) && is_chosen(j, t->process))
+            rc = add_process(j, &nothing);
+    }
+    return rc;
+}
+
 /* --- A process with sums */
 
 /* What has not changed since the peak was the same then. */
@@ -375,6 +399,8 @@ int sd_alloc_load(struct sd_profile *p, struct sd_decoder *d, struct sd_screen *
     rc = prepare(&j);
     if (rc == 0)
         rc = p->allocs.mode == SD_ALLOCS_AGGREGATE ? take_all_sums(&j) : replay_all(&j);
+    if (rc == 0 && p->allocs.mode == SD_ALLOCS_SAMPLE)
+        rc = take_undrawn(&j);
     if (rc == 0)
         rc = sd_alloc_evidence_make(p);
 out:
