@@ -198,7 +198,7 @@ def test_what_was_not_recorded_is_no_measurement(folder):
 
 
 def test_a_stop_by_the_size_of_the_file_is_in_the_data(folder):
-    write(folder, "x.py", "def churn():\n    for i in range(400000):\n        bytes(1009 + i % 7)\nchurn()\n")
+    write(folder, "x.py", "import random\nfor i in range(10):\n    kept = [bytes(random.randrange(5000)) for _ in range(20000)]\n")
     result = alloc(folder, "-o", "x.sonde", "--max-file", "100KiB", "x.py")
     stopped = "stopped here: the capture has the size that --max-file allows\n"
     contains(result.out, stopped, "the summary")
