@@ -332,6 +332,43 @@ TEST(alloc_sums_refuse_what_only_every_allocation_can_tell)
     end(&x);
 }
 
+TEST(alloc_notes_say_who_did_not_record)
+{
+    struct sd_note notes[] = {
+        { .kind = SD_NOTE_REFUSAL, .text = "the collector calls does not run: no" },
+        { .kind = SD_NOTE_REFUSAL, .text = "the collector alloc does not run in 8: a" },
+        { .kind = SD_NOTE_LOSS, .text = "the recording stopped here" },
+        { .kind = SD_NOTE_REFUSAL, .text = "the collector alloc does not run in 9: b" },
+    };
+    const struct sd_alloc_request peak = { .which = SD_WHICH_PEAK };
+    const struct sd_filter whole = { 0 };
+    struct sd_buf words = { 0 };
+    struct sd_profile saved;
+    struct made x;
+
+    fill(&x);
+    saved = *x.p;
+    x.p->notes = notes;
+    x.p->n_notes = sizeof notes / sizeof *notes;
+    sd_alloc_words(&words, x.p);
+    CHECK(strstr(sd_buf_string(&words), "\nthe recording stopped here\n"
+                                        "the collector alloc does not run in 8: a\n"
+                                        "1 more such note, which sonde info lists\n"));
+    CHECK(!strstr(sd_buf_string(&words), "calls"));
+    CHECK(sd_alloc_check(x.p, "x.sonde", &peak, &whole) == 0);
+    x.p->allocs.n_processes = 0;
+    CHECK(
+        refuses(x.p, &peak, &whole, SD_EABSENT, "no allocations: the collector alloc"));
+    CHECK(sd_alloc_check_which(x.p, SD_WHICH_LEAKS) == SD_EABSENT);
+    x.p->n_notes = 1; /* of another collector */
+    CHECK(sd_alloc_check(x.p, "x.sonde", &peak, &whole) == 0);
+    x.p->notes = saved.notes;
+    x.p->n_notes = saved.n_notes;
+    x.p->allocs.n_processes = saved.allocs.n_processes;
+    sd_buf_release(&words);
+    end(&x);
+}
+
 static bool finds(const struct sd_profile_findings *f, const char *rule,
                   const char *view, const char *text)
 {
