@@ -82,6 +82,14 @@ def test_what_was_drawn_stands_for_all(folder):
     check("--total", 1)
 
 
+def test_blocks_that_were_drawn_stand_for_parts_of_others(folder):
+    rows = {row["function"]: row for row in ask("--total")["allocations"]}
+    for size in SIZES:
+        p, wanted = 1 - math.exp(-size / 65536), BYTES // size * EACH
+        found = sum(rows["f_%d_%d" % (size, i)]["count"] for i in range(EACH))
+        between((found - wanted) / math.sqrt(wanted * (1 - p) / p), -4.5, 4.5, "error of the count of blocks of %d bytes, in standard errors" % size)
+
+
 def test_what_was_drawn_and_not_freed_stands_for_what_is_left(folder):
     check("--leaks", 0.5)
 

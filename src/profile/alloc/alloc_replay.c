@@ -14,6 +14,10 @@ enum {
 };                               /* places of a thread that stand together */
 #define BEGAN_INSIDE 0x80000000u /* a bit beside the place of a block or mapping */
 
+/* A drawn block stands for parts of blocks, too, and what all stand for is rounded once:
+ * amounts of a sample have their blocks in these parts until the end. */
+enum { PARTS = 1024 };
+
 /* What a block counts for: itself, or all that were not drawn, too. */
 struct weight {
     struct sd_alloc_amount amount;
@@ -39,8 +43,10 @@ static struct weight weigh_sample(double mean, uint64_t size)
 {
     double bytes = (double)size, p = chance((size ? bytes : 1) / mean);
 
-    return (struct weight){ { (uint64_t)(bytes / p + 0.5), (uint64_t)(1 / p + 0.5) },
-                            bytes * bytes * (1 - p) / (p * p) };
+    return (struct weight){
+        { (uint64_t)(bytes / p + 0.5), (uint64_t)(PARTS / p + 0.5) },
+        bytes * bytes * (1 - p) / (p * p),
+    };
 }
 
 static inline struct weight weigh(const struct sd_alloc_replay *r, uint64_t size)
@@ -721,6 +727,23 @@ int sd_alloc_replay_init(struct sd_alloc_replay *r, const struct sd_alloc_settin
     return 0;
 }
 
+static uint64_t whole(uint64_t parts) { return (parts + PARTS / 2) / PARTS; }
+
+static void round_blocks(struct sd_alloc_replay *r)
+{
+    for (size_t i = 0; i < r->n_places; i++) {
+        struct sd_alloc_place *p = &r->places[i];
+
+        p->live.blocks = whole(p->live.blocks);
+        p->peak.blocks = whole(p->peak.blocks);
+        p->all.blocks = whole(p->all.blocks);
+        p->temporary.blocks = whole(p->temporary.blocks);
+        p->kept.blocks = whole(p->kept.blocks);
+        p->at.blocks = whole(p->at.blocks);
+    }
+    r->facts.frees = whole(r->facts.frees);
+}
+
 int sd_alloc_replay_end(struct sd_alloc_replay *r)
 {
     if (r->how.choice.has_at && !r->is_at_past)
@@ -735,6 +758,8 @@ int sd_alloc_replay_end(struct sd_alloc_replay *r)
                 r->variances[i].kept = r->variances[i].live;
         }
     }
+    if (r->how.sample_bytes > 0)
+        round_blocks(r);
     return tell_moment(r, 0);
 }
 
