@@ -12,6 +12,7 @@
 track() records this process as `sonde alloc` does, and needs no parent process.  load("x.sonde") asks the same of a capture
 that is there already.
 """
+import _thread
 import atexit
 import os
 import shutil
@@ -150,6 +151,7 @@ class track(_sonde.Track, Allocations):
         self._only_this = bool(current_thread_only)
         self._folder = None
         self._n_calls = self._n_recorded = 0
+        self._is_changing = False  # the recording is beginning or ending
 
     # Called by the extension, before it begins and when it has ended.
 
@@ -199,20 +201,35 @@ class track(_sonde.Track, Allocations):
     # As a decorator.
 
     def _enter_call(self):
-        if self._n_calls == 0 or not self.is_recording:
-            self._n_calls += 1
-            try:
-                self.__enter__()
-            except BaseException:
-                self._n_calls -= 1
-                raise
-        else:
-            self._n_calls += 1
+        _turn.acquire()  # a `with` would make an object, in a block that is recorded
+        try:
+            if (self._n_calls == 0 or not self.is_recording) and not self._is_changing:
+                self._is_changing = True  # a signal handler may come here meanwhile
+                self._n_calls += 1
+                try:
+                    self.__enter__()
+                except BaseException:
+                    self._n_calls -= 1
+                    raise
+                finally:
+                    self._is_changing = False
+            else:
+                self._n_calls += 1
+        finally:
+            _turn.release()
 
     def _leave_call(self):
-        self._n_calls -= 1
-        if self._n_calls == 0:
-            self.__exit__(None, None, None)
+        _turn.acquire()
+        try:
+            self._n_calls -= 1
+            if self._n_calls == 0 and not self._is_changing:
+                self._is_changing = True
+                try:
+                    self.__exit__(None, None, None)
+                finally:
+                    self._is_changing = False
+        finally:
+            _turn.release()
 
     def __call__(self, func):
         """Decorates a function, a generator or either of them that is async."""
@@ -261,6 +278,15 @@ class track(_sonde.Track, Allocations):
 
 
 _running = None  # the track whose block runs; None: there was none yet
+_turn = _thread.RLock()  # of threads that call decorated functions at once: one begins or ends the recording, the others wait
+
+
+def _free_turn():
+    global _turn
+    _turn = _thread.RLock()
+
+
+os.register_at_fork(after_in_child=_free_turn)  # the thread that had it is not in the child
 
 
 def _end_at_exit():

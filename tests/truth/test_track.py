@@ -333,6 +333,7 @@ for only in False, True:
         kept = []
         with track(current_thread_only=only, mode=mode, layer="py") as t:
             both(kept)
+        out["unknown %s %s" % (only, mode)] = t.summary["unknown_frees"]
         out["%s %s" % (only, mode)] = [sum(r["bytes"] for r in t.leaks() if r["bytes"] > 500000) // 1000000, t.peak_bytes // 1000000]
         if mode == "full" and not only:
             out["names"] = sorted(r["thread"] for r in t.rows("leaks", by="thread") if r["bytes"] > 500000)
@@ -343,6 +344,32 @@ print(json.dumps(out))
     equal(got["True full"], [2, 6], "this thread: what another one frees is freed")
     equal(got["True aggregate"], [2, 6])
     equal(got["names"], ["MainThread", "other one"])
+    equal([got["unknown True full"], got["unknown True aggregate"]], [None, None], "frees of other threads' blocks are none of blocks from before")
+    assert isinstance(got["unknown False full"], int), got
+
+
+def test_threads_that_call_a_decorated_function_at_once_share_a_recording(folder):
+    got = answer(folder, """
+sys.setswitchinterval(1e-6)
+t = track()
+raised = []
+@t
+def call():
+    return made(1009)
+def calls():
+    for _ in range(40):
+        try:
+            call()
+        except BaseException as why:
+            raised.append(repr(why))
+threads = [threading.Thread(target=calls) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+empty = track()
+empty(lambda: None)()
+print(json.dumps([raised, t.is_recording, empty.rows("total")]))
+""")
+    equal(got, [[], False, []])
 
 
 def test_threads_that_go_on_do_not_disturb_later_blocks(folder):

@@ -62,7 +62,8 @@ void sd_alloc_summarize(const struct sd_profile *p, struct sd_alloc_summary *s)
     };
     add_processes(t, s);
     add_peak(t, s);
-    if (t->mode == SD_ALLOCS_SAMPLE) /* most frees are of blocks that were not drawn */
+    /* Most frees are of blocks that were not drawn, or that others allocated. */
+    if (t->mode == SD_ALLOCS_SAMPLE || sd_alloc_evidence_is_of_one_thread(p))
         s->unknown_frees = -1;
 }
 

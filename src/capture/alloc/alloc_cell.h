@@ -86,4 +86,5 @@ _Static_assert(sizeof(struct sd_alloc_sum_root) == 64, "on disk");
 #define SD_META_ALLOC_LAYER "alloc.layer"         /* all, py or malloc */
 #define SD_META_ALLOC_SAMPLE "alloc.sample_bytes" /* mean distance, in sample */
 #define SD_META_ALLOC_NATIVE "alloc.native"       /* 1: with native functions */
+#define SD_META_ALLOC_ONE "alloc.one_thread"      /* 1: what one thread allocates */
 #endif

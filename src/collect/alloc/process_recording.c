@@ -33,6 +33,8 @@ static void tell_facts(const struct sd_option_value *v)
         sd_log_meta(l, SD_META_ALLOC_SAMPLE, bytes);
     if (v[SD_ALLOC_OPT_NATIVE].number)
         sd_log_meta(l, SD_META_ALLOC_NATIVE, "1");
+    if (sd_alloc_recorder.only_tid)
+        sd_log_meta(l, SD_META_ALLOC_ONE, "1");
 }
 
 static void after_fork_here(void) { sd_alloc_natives_after_fork(false); }

@@ -122,3 +122,8 @@ const char *sd_alloc_evidence_layer(const struct sd_profile *p)
 {
     return sd_profile_meta(p, SD_META_ALLOC_LAYER);
 }
+
+bool sd_alloc_evidence_is_of_one_thread(const struct sd_profile *p)
+{
+    return sd_profile_meta(p, SD_META_ALLOC_ONE) != NULL;
+}

@@ -15,6 +15,8 @@ enum { SD_ALLOCATOR_SHIFT = 8 };
 int sd_alloc_evidence_make(struct sd_profile *p);
 /* Which allocators were recorded ("all"); NULL: not known. */
 const char *sd_alloc_evidence_layer(const struct sd_profile *p);
+/* Allocations of one thread alone were recorded, and the frees of all. */
+bool sd_alloc_evidence_is_of_one_thread(const struct sd_profile *p);
 /* The name of the metric that an amount has there: "peak_bytes". */
 const char *sd_alloc_value_name(enum sd_alloc_value v);
 /* The name of such a metric in heap profiles of Go ("alloc_space"), or NULL. */
