@@ -14,8 +14,8 @@ enum {
 };                               /* places of a thread that stand together */
 #define BEGAN_INSIDE 0x80000000u /* a bit beside the place of a block or mapping */
 
-/* A drawn block stands for parts of blocks, too, and what all stand for is rounded once:
- * amounts of a sample have their blocks in these parts until the end. */
+/* A drawn block stands for parts of blocks, too, and what all stand for is rounded
+ * once: amounts of a sample have their blocks in these parts until the end. */
 enum { PARTS = 1024 };
 
 /* What a block counts for: itself, or all that were not drawn, too. */
