@@ -239,7 +239,7 @@ static int find_section_peak(struct sd_finding_case *c, const char **section,
 {
     const struct sd_group *best;
     struct sd_groups g;
-    int rc = sd_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
+    int rc = sd_section_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
 
     *section = NULL;
     if (rc < 0)
@@ -302,7 +302,7 @@ int sd_find_longest_section(struct sd_finding_case *c, struct sd_profile_finding
 
     if (sd_profile_has_stacks(c->p) || run_ns <= 0)
         return 0;
-    rc = sd_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
+    rc = sd_section_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < g.n; i++)

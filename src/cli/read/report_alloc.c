@@ -2,6 +2,7 @@
 /* report_alloc: reads the options of `report --alloc` and prints allocations. */
 #include <string.h>
 
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/alloc/alloc_words.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -176,9 +177,10 @@ int sd_report_alloc_check(const struct sd_report_request *a, const struct sd_pro
     int rc = 0;
 
     if (a->v[SD_REPORT_ALLOC].number)
-        rc = sd_alloc_check(p, a->words[0], &a->views.alloc, &a->views.selection);
+        rc = sd_alloc_request_check(p, a->words[0], &a->views.alloc,
+                                    &a->views.selection);
     if (rc == 0 && a->v[SD_REPORT_ALLOC].number && a->form == SD_FORM_PLOT)
-        rc = sd_alloc_check_plot(p, a->words[0]);
+        rc = sd_alloc_request_check_plot(p, a->words[0]);
     return rc;
 }
 

@@ -466,7 +466,7 @@ static bool leaves_idle_out(const struct sd_report_request *a,
 {
     if (a->views.stacks.choice.is_gil_only)
         return false;
-    if (sd_report_is_flame(a, p))
+    if (sd_report_put_is_flame(a, p))
         return !a->views.stacks.choice.has_idle;
     return a->form <= SD_FORM_JSON && sd_views_leave_idle_out(p, &a->views);
 }
@@ -504,7 +504,7 @@ static int write_with_slices(const struct sd_report_request *a,
         rc = sd_captures_slices_of(p, SD_CALLS, a->paths, n, filter, &calls);
     with.views.call_slices = rc == 1 ? &calls : NULL;
     if (rc >= 0)
-        rc = sd_report_write(&with, p);
+        rc = sd_report_put_result(&with, p);
     sd_slices_release(&slices);
     sd_slices_release(&calls);
     return rc;
@@ -551,7 +551,7 @@ static int report_captures(const struct sd_report_request *a)
         rc = check_functions_match(a, p);
     if (rc == 0)
         rc = sd_views_need_slices(&a->views) ? write_with_slices(a, p)
-                                             : sd_report_write(a, p);
+                                             : sd_report_put_result(a, p);
     if (rc == 0 && leaves_idle_out(a, p))
         sd_idle_samples_say(a->command, p, NULL);
     if (rc == 0 && missing_of(p)) {

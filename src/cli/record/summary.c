@@ -90,7 +90,7 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
     static const struct sd_view_request all;
     struct sd_view v = { 0 };
 
-    if (sd_view_section_tables(p, &all, &v) == 0)
+    if (sd_section_tables_view(p, &all, &v) == 0)
         put_first_rows(c, &v, "wall", SECTIONS);
     sd_view_release(&v);
 }

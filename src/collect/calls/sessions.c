@@ -170,7 +170,7 @@ static int make_ready(void)
     return 0;
 }
 
-struct sd_ticks_pair sd_calls_first_pair(void)
+struct sd_ticks_pair sd_calls_sessions_first_pair(void)
 {
     make_ready();
     return calls.first;
@@ -297,7 +297,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
 
 /* A thread that finds no room (a full disk, a limit on files) is missing as a whole.
  * It has no log either, so the capture counts it, and who it was is told at the end by
- * the thread that is there then (sd_calls_tell_unfollowed). */
+ * the thread that is there then (sd_calls_sessions_tell_unfollowed). */
 static void note_missing(const struct sd_calls_session *s, struct thread *th)
 {
     struct sd_writer *w = s->request.in_capture ? sd_session_writer() : NULL;
@@ -311,7 +311,7 @@ static void note_missing(const struct sd_calls_session *s, struct thread *th)
     calls.n_missing++;
 }
 
-void sd_calls_tell_unfollowed(void)
+void sd_calls_sessions_tell_unfollowed(void)
 {
     struct sd_log *log = calls.n_missing ? sd_session_log() : NULL;
     size_t n = calls.n_missing < MISSING_MOST ? calls.n_missing : MISSING_MOST;
@@ -676,14 +676,14 @@ void sd_calls_session_set_costs(struct sd_calls_session *s,
     pthread_mutex_unlock(&calls.lock);
 }
 
-struct sd_pace_looks sd_calls_session_looks(struct sd_calls_session *s)
+struct sd_bouts_looks sd_calls_session_looks(struct sd_calls_session *s)
 {
-    struct sd_pace_looks all = { 0 };
+    struct sd_bouts_looks all = { 0 };
 
     pthread_mutex_lock(&calls.lock);
     for (size_t i = 0; i < s->n_trees; i++) {
-        sd_pace_looks_add(&all, &s->trees[i]->looks);
-        s->trees[i]->looks = (struct sd_pace_looks){ 0 };
+        sd_bouts_looks_add(&all, &s->trees[i]->looks);
+        s->trees[i]->looks = (struct sd_bouts_looks){ 0 };
     }
     pthread_mutex_unlock(&calls.lock);
     return all;
@@ -715,7 +715,7 @@ void sd_calls_session_free(struct sd_calls_session *s)
     sd_free(s);
 }
 
-bool sd_calls_is_mixed(void)
+bool sd_calls_sessions_are_mixed(void)
 {
     unsigned all = SD_CALLS_C, any = 0;
 
@@ -726,7 +726,7 @@ bool sd_calls_is_mixed(void)
     return any && !all;
 }
 
-unsigned sd_calls_wanted(void)
+unsigned sd_calls_sessions_want(void)
 {
     unsigned events = 0;
 

@@ -82,7 +82,7 @@ static void grew_elsewhere(const struct sd_line_stack *s,
     pthread_mutex_unlock(&lines.lock);
 }
 
-struct sd_line_stack *sd_line_stack_make(void)
+struct sd_line_stack *sd_lines_make_stack(void)
 {
     struct thread *th = sd_zalloc(sizeof *th);
 

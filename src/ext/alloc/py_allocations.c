@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/alloc/alloc_words.h"
 #include "analyse/views.h"
 #include "base/error.h"
@@ -148,9 +149,10 @@ static bool ask(struct sd_py_allocations *a, PyObject *args, struct question *q)
         q->p = q->own;
     if (!q->p)
         return false;
-    rc = sd_alloc_check(q->p, name_of(a), &q->request.alloc, &q->request.selection);
+    rc = sd_alloc_request_check(q->p, name_of(a), &q->request.alloc,
+                                &q->request.selection);
     if (rc == 0)
-        rc = sd_view_allocations(q->p, &q->request, &q->view);
+        rc = sd_alloc_view_allocations(q->p, &q->request, &q->view);
     if (rc == 0)
         rc = sd_view_table_sort(&q->view, &q->view.tables[0], NULL, q->request.limit);
     if (rc < 0)
@@ -290,7 +292,7 @@ static PyObject *allocations_summary(PyObject *self, PyObject *unused)
     (void)unused;
     if (!p)
         return NULL;
-    rc = sd_alloc_check(p, name_of(a), &request, &none);
+    rc = sd_alloc_request_check(p, name_of(a), &request, &none);
     if (rc < 0)
         return sd_ext_raise(rc);
     sd_alloc_summarize(p, &s);

@@ -141,7 +141,7 @@ static void drop_forgotten(const struct sd_py_profile *p)
 #else
     if (p->has_manners && !p->is_enabled) {
         sd_calls_profile_is(NULL);
-        sd_calls_listen(sd_calls_wanted());
+        sd_calls_listen(sd_calls_sessions_want());
     }
 #endif
 }
@@ -168,7 +168,7 @@ static int started(struct sd_py_profile *p, int rc)
     raised = sd_pending_exception_take();
     p->is_enabled = false;
     sd_calls_session_stop(p->session);
-    sd_calls_listen(sd_calls_wanted());
+    sd_calls_listen(sd_calls_sessions_want());
     sd_pending_exception_give_back(raised);
     return -1;
 }
@@ -187,7 +187,7 @@ static int start(struct sd_py_profile *p)
         sd_calls_profile_is((PyObject *)p);
         rc = sd_calls_session_start(p->session);
         if (rc == 0)
-            rc = sd_calls_listen(sd_calls_wanted());
+            rc = sd_calls_listen(sd_calls_sessions_want());
         sd_calls_profile_is(NULL);
         rc = started(p, rc);
     }
@@ -208,7 +208,7 @@ static void end_session(struct sd_py_profile *p)
  * again meanwhile. */
 static void hear_others(struct sd_py_profile *p)
 {
-    sd_calls_listen(sd_calls_wanted());
+    sd_calls_listen(sd_calls_sessions_want());
     if (!p->is_enabled)
         be_cprofile_no_more(p);
 }

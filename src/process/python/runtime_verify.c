@@ -166,8 +166,8 @@ static int check_frames(struct sd_runtime *rt, const struct sd_remote *r,
             !sd_code_has_instr(code, &rt->layout, frames[i].instr))
             rc = SD_ETORN;
         rt->is_checked = rt->is_checked || rc == 0;
-        n_fit += sd_lines_fit(rt->layout.lines_style, code->table, code->n_table,
-                              code->n_code);
+        n_fit += sd_line_table_fits(rt->layout.lines_style, code->table, code->n_table,
+                                    code->n_code);
     }
     sd_codes_release(&codes);
     return rc == 0 && *n > 0 && n_fit == 0 ? SD_ETORN : rc;
