@@ -509,8 +509,8 @@ const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
     return name;
 }
 
-int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
-                  struct sd_buf *label)
+int sd_callee_match_site(const struct sd_site *s, const struct sd_matcher *match,
+                         struct sd_buf *label)
 {
     int rc = sd_matcher_find(match, s->name);
 
@@ -534,7 +534,7 @@ int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match
     if (match && !*out)
         return sd_no_memory();
     for (size_t i = 0; match && i < t->n_callees && rc >= 0; i++) {
-        rc = sd_site_match(&t->p->sites[t->callees[i].site.at], match, &label);
+        rc = sd_callee_match_site(&t->p->sites[t->callees[i].site.at], match, &label);
         (*out)[i] = rc > 0;
     }
     sd_buf_release(&label);

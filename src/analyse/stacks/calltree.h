@@ -106,8 +106,8 @@ const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
 /* Does the function match, by its name, its file or both as pstats writes them
  * (file:line(name))?  1, 0 or negative with a sentence; `label` is scratch space,
  * which the caller releases. */
-int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
-                  struct sd_buf *label);
+int sd_callee_match_site(const struct sd_site *s, const struct sd_matcher *match,
+                         struct sd_buf *label);
 /* Which of the callees match: one answer for each, to be freed.  NULL for all of them
  * when nothing is looked for. */
 int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,

@@ -454,7 +454,8 @@ static int check_functions_match(const struct sd_report_request *a,
     if (!a->views.match || a->views.stacks.by == SD_CALLS_BY_MODULE)
         return 0;
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++)
-        rc = sd_site_match(&p->sites[p->stacks[i].site.at], a->views.match, &label);
+        rc = sd_callee_match_site(&p->sites[p->stacks[i].site.at], a->views.match,
+                                  &label);
     sd_buf_release(&label);
     if (rc == 0)
         return sd_fail(SD_EUSAGE, "no recorded function matches \"%s\"", a->calls_of);

@@ -87,9 +87,9 @@ static int prepare(struct job *j, bool has_sizes)
     if (!done)
         goto fail;
     Py_DECREF(done);
-    j->call = sd_dict_get(j->names, "call");
-    j->pass_by = sd_dict_get(j->names, "pass_by");
-    j->empty = sd_dict_get(j->names, "empty");
+    j->call = sd_compat_dict_get(j->names, "call");
+    j->pass_by = sd_compat_dict_get(j->names, "pass_by");
+    j->empty = sd_compat_dict_get(j->names, "empty");
     j->steps = make_steps(has_sizes);
     j->c_function = PyCFunction_New(&do_nothing_def, NULL);
     if (!j->steps || !j->c_function)

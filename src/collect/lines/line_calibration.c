@@ -86,7 +86,7 @@ static int define(struct job *j)
 
 static PyObject *choose(struct job *j, const char *name)
 {
-    PyObject *f = sd_dict_get(j->names, name);
+    PyObject *f = sd_compat_dict_get(j->names, name);
     PyObject *code = f ? PyFunction_GetCode(f) : NULL;
 
     if (!code || sd_line_session_add(j->session, (PyCodeObject *)code) < 0)

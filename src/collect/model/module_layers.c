@@ -84,7 +84,7 @@ static int note_attributes(struct sd_walk *w, PyObject *fields, PyObject *parame
     struct sd_model *m = w->run->model;
     struct sd_attr attrs[MOST_ATTRS + 1];
     int64_t ints[MOST_ATTRS + 1][MOST_INTS];
-    PyObject *key, *value, *bias = sd_dict_get(parameters, "bias");
+    PyObject *key, *value, *bias = sd_compat_dict_get(parameters, "bias");
     Py_ssize_t at = 0;
     size_t n = 0;
 

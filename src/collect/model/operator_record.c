@@ -273,7 +273,7 @@ static int rename_strange(struct sd_pass *r, const struct sd_operator *op,
         return 0;
     if (sd_pass_raise(sd_model_word(r->model, name, &call->name)) < 0)
         return -1;
-    rule = r->request.rules ? sd_dict_get(r->request.rules, name) : NULL;
+    rule = r->request.rules ? sd_compat_dict_get(r->request.rules, name) : NULL;
     return rule ? read_told(by_shapes(r, rule), name, &call->given_macs) : 0;
 }
 

@@ -89,7 +89,7 @@ static bool refuses(const struct sd_py_profile *p, const char *what)
 #if SD_HAS_MONITORING
 static int be_cprofile(struct sd_py_profile *p)
 {
-    PyObject *monitoring = sd_sys_get("monitoring"), *done;
+    PyObject *monitoring = sd_compat_sys_get("monitoring"), *done;
 
     if (!monitoring)
         return 0;
@@ -107,7 +107,8 @@ static int be_cprofile(struct sd_py_profile *p)
 
 static void be_cprofile_no_more(struct sd_py_profile *p)
 {
-    PyObject *monitoring = p->is_cprofile ? sd_sys_get("monitoring") : NULL, *done;
+    PyObject *monitoring = p->is_cprofile ? sd_compat_sys_get("monitoring") : NULL,
+             *done;
 
     p->is_cprofile = false;
     if (!monitoring)
