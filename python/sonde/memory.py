@@ -39,7 +39,7 @@ class Allocations:
         if self._asked is None:
             source = self._source
             if source is None:
-                raise RuntimeError("nothing is recorded yet: use it as `with track() as t:`, and ask when the block has ended")
+                raise RuntimeError("nothing is recorded yet: write `with track() as t:`, and ask t after the block has ended")
             is_open = hasattr(source, "fileno")
             self._asked = _sonde.Allocations("/proc/self/fd/{0}".format(source.fileno()) if is_open else source, is_open)
         return self._asked

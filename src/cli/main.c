@@ -132,7 +132,7 @@ static int say_misread(int rc, const struct sd_verb *verb, int argc, char **argv
         return 2;
     if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
         return sd_say_failure(rc);
-    sd_say("%s; `sonde %s%s--help%s` lists them", text, verb ? verb->name : "",
+    sd_say("%s; `sonde %s%s--help%s` lists the options", text, verb ? verb->name : "",
            verb ? " " : "", verb && verb->collector ? "-all" : "");
     return 2;
 }

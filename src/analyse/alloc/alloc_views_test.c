@@ -328,7 +328,7 @@ TEST(alloc_sums_refuse_what_only_every_allocation_can_tell)
     CHECK(refuses(x.p, &peak, &from, SD_EUSAGE, "--from needs every"));
     CHECK(sd_alloc_request_check_which(x.p, SD_WHICH_GROWING) == SD_EABSENT);
     x.p->allocs.mode = SD_ALLOCS_SAMPLE;
-    CHECK(refuses(x.p, &temporary, &whole, SD_EUSAGE, "x.sonde has samples"));
+    CHECK(refuses(x.p, &temporary, &whole, SD_EUSAGE, "x.sonde has only samples"));
     x.p->allocs.is_recorded = false;
     CHECK(refuses(x.p, &peak, &whole, SD_EABSENT, "record them with: sonde alloc"));
     end(&x);

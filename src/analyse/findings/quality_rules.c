@@ -79,7 +79,7 @@ int sd_finding_of_late_rounds(struct sd_finding_case *c, struct sd_profile_findi
     out->view = "threads";
     return sd_finding_say(c, out,
                           "%s rounds of sampling came too late and were left out, "
-                          "beside %s samples: a lower rate would be kept",
+                          "beside %s samples: choose a lower --rate",
                           sd_text_count(missed, (int64_t)a.missed),
                           sd_text_count(taken, (int64_t)a.samples));
 }

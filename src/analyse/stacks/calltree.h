@@ -112,6 +112,12 @@ int sd_callee_match_site(const struct sd_site *s, const struct sd_matcher *match
  * when nothing is looked for. */
 int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,
                      bool **out);
+/* Adds the metrics of an evidence with stacks: "samples, wall, cpu". */
+void sd_calltree_put_metrics(struct sd_buf *to, const struct sd_profile *p,
+                             enum sd_evidence e);
+/* SD_EUSAGE with a sentence: that evidence has no such metric. */
+int sd_calltree_refuse_metric(const struct sd_profile *p, enum sd_evidence e,
+                              const char *name);
 /* The evidence that is chosen, which has stacks. */
 enum sd_evidence sd_sample_choice_evidence(const struct sd_profile *p,
                                            const struct sd_sample_choice *choice);

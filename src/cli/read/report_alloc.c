@@ -108,14 +108,16 @@ static int read_stacks(struct sd_report_request *a, const char *metric)
                         a->form == SD_FORM_PICTURE;
 
     if (v[SD_REPORT_LINES].number && (is_of_stacks || a->form == SD_FORM_PLOT))
-        return sd_fail(SD_EUSAGE, "--lines is a list; drop it, or --tree, --flame and "
-                                  "--plot");
+        return sd_fail(
+            SD_EUSAGE,
+            "--lines makes a list; drop --lines, or --tree, --flame and --plot");
     if (v[SD_REPORT_LINES].number && a->views.alloc.by != SD_ROWS_BY_LINE)
-        return sd_fail(SD_EUSAGE, "--lines has rows by line; drop it or --by %s",
+        return sd_fail(SD_EUSAGE, "--lines makes rows by line; drop --lines or --by %s",
                        v[SD_REPORT_BY].text);
     if (is_of_stacks && !metric)
-        return sd_fail(SD_EUSAGE,
-                       "--growing is a table; drop it, or --tree and --flame");
+        return sd_fail(
+            SD_EUSAGE,
+            "--growing makes a table; drop --growing, or --tree and --flame");
     if (is_of_stacks || a->form == SD_FORM_PAGE) {
         a->views.stacks.choice.evidence = &sd_evidence[SD_ALLOCATIONS];
         a->views.stacks.choice.metric = metric;

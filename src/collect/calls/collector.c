@@ -166,7 +166,8 @@ static int start(const struct sd_option_value *given)
     if (values[SD_CALLS_OPT_BOUNDED].number && !SD_HAS_MONITORING) {
         values[SD_CALLS_OPT_BOUNDED].number = 0;
         note(SD_NOTE_REFUSAL, "calls of process %d are not bounded: %s",
-             "that needs Python 3.12 or later, so sonde traces every call");
+             "bounded overhead (--bounded) needs Python 3.12 or later, so sonde traces "
+             "every call");
     }
     rc = follow(values);
     if (rc < 0)

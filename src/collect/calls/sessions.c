@@ -162,8 +162,11 @@ static int make_ready(void)
     sd_session_watch_forks();
     sd_source_name_begins();
     if (pthread_key_create(&calls.at_end, at_thread_end) != 0)
-        return sd_fail(SD_ELACKS, "the program has used up its keys of thread-local "
-                                  "storage (pthread_key_create), and Sonde needs one");
+        return sd_fail(
+            SD_ELACKS,
+            "the program uses every key of thread-local storage (pthread_key_create), "
+            "and Sonde needs one to trace calls; `sonde record` samples the program "
+            "from outside and needs none");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     calls.first = sd_ticks_pair(sd_ticks_kind());
     calls.is_ready = true;
@@ -277,7 +280,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     if (s->request.in_capture && !(how.writer = sd_session_writer()))
         return sd_fail(
             SD_EGONE,
-            "this process has left the capture, which takes nothing more from it");
+            "this process has left the capture, so nothing more of it can be recorded");
     if (s->request.has_cpu && !th->cpu)
         th->cpu = sd_thread_cpu_new();
     how.cpu = s->request.has_cpu ? th->cpu : NULL;

@@ -216,7 +216,8 @@ static int read_told(PyObject *told, const char *name, int64_t *macs)
     *macs = number ? PyLong_AsLongLong(number) : -1;
     if (number && PyErr_Occurred()) /* it has more than 64 bits */
         PyErr_Format(PyExc_ValueError,
-                     "the rule for %s gave a number that 64 bits do not hold", name);
+                     "the rule for %s gave a number that does not fit into 64 bits",
+                     name);
     Py_XDECREF(number);
     if (PyErr_Occurred())
         return -1;

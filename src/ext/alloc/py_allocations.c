@@ -79,7 +79,8 @@ static bool read_question(PyObject *args, struct question *q)
         q->request.limit = PyLong_AsSize_t(n);
     if (!PyErr_Occurred() && choice->has_at != (which == SD_WHICH_LIVE))
         PyErr_SetString(PyExc_ValueError,
-                        "view='live' and at= go together: what was live, and when");
+                        "view='live' needs at=, the time at which blocks were live, "
+                        "and no other view takes at=");
     return !PyErr_Occurred();
 }
 

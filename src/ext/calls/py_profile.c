@@ -253,9 +253,9 @@ static int detail_of(const struct sd_py_profile *p, PyObject *given)
     for (int i = 0; i < 3; i++)
         if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0)
             return SD_VALUE_TYPES + i;
-    PyErr_Format(PyExc_ValueError,
-                 "signatures are True, False, 'types', 'lengths' or 'sizes', not %R",
-                 given);
+    PyErr_Format(
+        PyExc_ValueError,
+        "signatures must be True, False, 'types', 'lengths' or 'sizes', not %R", given);
     return -1;
 }
 

@@ -137,7 +137,7 @@ const char *sd_doubt_bits(const struct sd_rule_call *c)
 const char *sd_doubt_difference(const struct sd_rule_call *c)
 {
     return kind_at(c, 0) == TRUTH || kind_at(c, 1) == TRUTH
-               ? "there is no difference of truth values"
+               ? "booleans cannot be subtracted"
                : sd_doubt_factor(c);
 }
 
@@ -199,7 +199,7 @@ const char *sd_doubt_loss(const struct sd_rule_call *c)
 
 /* --- Axes */
 
-static const char no_axis[] = "there is no such axis";
+static const char no_axis[] = "its tensor has no such axis";
 
 /* input, dim: a tensor without axes is taken as one of a single one. */
 static const char *axis_of(const struct sd_rule_call *c)
@@ -247,7 +247,7 @@ const char *sd_doubt_picked(const struct sd_rule_call *c)
     if (!sd_meta_at(c, 2, &index))
         return NULL;
     if (index.s.n > 1)
-        return "its index is no vector";
+        return "its index is not a vector";
     return index.s.number != SD_TORCH_INT64 && index.s.number != SD_TORCH_INT32
                ? "its index is not of whole numbers"
                : NULL;
