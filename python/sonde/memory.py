@@ -26,7 +26,8 @@ _IN_MEMORY = 1 << 20  # bytes; a larger recording without a name stays on the di
 _ROWS = 20  # of a printed table
 
 _WORDS = (("--temporary needs", "view='temporary' needs"), ("--growing needs", "view='growing' needs"), ("--at needs", "at= needs"),
-          ("--by size needs", "by='size' needs"), ("--by thread needs", "by='thread' needs"), ("record with: sonde alloc --mode full", "record with mode='full'"))
+          ("--by size needs", "by='size' needs"), ("--by thread needs", "by='thread' needs"), ("(--mode aggregate)", "(mode='aggregate')"), ("(--mode sample)", "(mode='sample')"),
+          ("record with: sonde alloc --mode full", "record with mode='full'"))
 
 
 class Allocations:

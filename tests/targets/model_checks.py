@@ -176,7 +176,7 @@ def check_what_is_typed_wrong():
     for shape, words in ((torch.zeros(2, 8), "Tensor is not a shape"), (b"8", "b'8' is not a shape"), ((1 << 70, 8), "cannot be made")):
         refused(lambda: profile_macs(model, input_shape=shape), words)
     refused(lambda: profile_macs(model, input_shape=(8,), count=["macs"]), "choose among macs")
-    refused(lambda: profile_macs(model, inputs={1: torch.ones(1, 8)}), "1 is none", "tuple")
+    refused(lambda: profile_macs(model, inputs={1: torch.ones(1, 8)}), "1 is not a name", "tuple")
     refused(lambda: ReportAnalyzer(report).find_layers_by_type(None), "not a type of layers")
     refused(lambda: report.fit("nope", available=None), "no optimizer 'nope'")
     with tempfile.TemporaryDirectory() as folder:
@@ -273,7 +273,7 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs(Two(), (4,)), "inputs=")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (5,)), "Linear")
     refused(lambda: sm.profile_macs("resnet", (5,)), "str")
-    refused(lambda: sm.profile_macs(nn.Linear(4, 2), "abc"), "no shape")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), "abc"), "not a shape")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="mine"), "mine", "fvcore")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="thop", backward=True), "thop", "backward")
     refused(lambda: sm.profile_params(nn.LazyLinear(3)), "lazy")
@@ -281,8 +281,8 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (10 ** 6,) * 4), "input_shape=", "cannot be made")
     refused(lambda: sm.profile_runtime(nn.Linear(4, 2), (10 ** 6,) * 4), "input_shape=", "cannot be made")
     for call in (sm.profile_macs, sm.profile_params, sm.profile_runtime, sm.profile_metrics):
-        refused(lambda: call(Bare(), (4,)), "Bare is not whole", "super().__init__()")
-        refused(lambda: call(nn.Sequential(nn.Linear(4, 4), Bare()), (4,)), "Sequential is not whole")
+        refused(lambda: call(Bare(), (4,)), "Bare, or a module in it, is not initialised", "super().__init__()")
+        refused(lambda: call(nn.Sequential(nn.Linear(4, 4), Bare()), (4,)), "Sequential, or a module in it, is not initialised")
 
 
 def quiet(call):
