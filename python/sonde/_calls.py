@@ -16,7 +16,7 @@ def _say_what_is_missing(profile):
         print("sonde: not traced for %.3g s: another tool, or a very deep recursion, kept calls from the profiler" % untraced,
               file=sys.stderr)
     if folded and sys.stderr:
-        print("sonde: {:,} calls are known by caller and callee alone: there were more paths than Profile(nodes=N) keeps".format(folded), file=sys.stderr)
+        print("sonde: {:,} calls are known by caller and callee alone: there were more paths than Profile(nodes=N) keeps; give a larger N".format(folded), file=sys.stderr)
     if lost and sys.stderr:
         print("sonde: {:,} calls are missing: there was no room to count them".format(lost), file=sys.stderr)
 

@@ -80,7 +80,7 @@ def keep(readings, mem, pid, backend, timestamps, multiprocess, stream):
 def usage(proc, interval, timeout, timestamps, include_children, multiprocess, max_usage, retval, stream, backend, max_iterations, reruns):
     timestamps = timestamps or stream is not None
     if backend not in KINDS:
-        raise RuntimeError("the backend {0} counts what a source file allocates, and memory_usage() has none".format(backend))
+        raise RuntimeError("the backend {0} counts what one source file allocates, and memory_usage() is given no source file; choose psutil, psutil_pss, psutil_uss or posix".format(backend))
     if not callable(proc) and not isinstance(proc, (list, tuple)):
         n_most = max(1, int(round(timeout / interval))) if timeout is not None else \
             float("inf") if isinstance(proc, subprocess.Popen) else 1

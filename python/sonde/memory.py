@@ -26,7 +26,8 @@ _IN_MEMORY = 1 << 20  # bytes; a larger recording without a name stays on the di
 _ROWS = 20  # of a printed table
 
 _WORDS = (("--temporary needs", "view='temporary' needs"), ("--growing needs", "view='growing' needs"), ("--at needs", "at= needs"),
-          ("--by size needs", "by='size' needs"), ("--by thread needs", "by='thread' needs"), ("record with: sonde alloc --mode full", "record with mode='full'"))
+          ("--by size needs", "by='size' needs"), ("--by thread needs", "by='thread' needs"), ("(--mode aggregate)", "(mode='aggregate')"), ("(--mode sample)", "(mode='sample')"),
+          ("record with: sonde alloc --mode full", "record with mode='full'"))
 
 
 class Allocations:
@@ -39,7 +40,7 @@ class Allocations:
         if self._asked is None:
             source = self._source
             if source is None:
-                raise RuntimeError("nothing is recorded yet: use it as `with track() as t:`, and ask when the block has ended")
+                raise RuntimeError("nothing is recorded yet: write `with track() as t:`, and ask t after the block has ended")
             is_open = hasattr(source, "fileno")
             self._asked = _sonde.Allocations("/proc/self/fd/{0}".format(source.fileno()) if is_open else source, is_open)
         return self._asked

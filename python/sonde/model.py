@@ -110,11 +110,11 @@ def _checked(operator, macs):
         except Exception as why:
             raise ModelError("the rule for {0} failed: {1} (it was given the shapes {2} and {3})".format(operator, words(why), inputs, outputs)) from why
         if not hasattr(type(found), "__index__"):
-            raise ModelError("the rule for {0} gave {1!r}, and MACs are an integer".format(operator, found))
+            raise ModelError("the rule for {0} gave {1!r}; it must give the MACs as an integer".format(operator, found))
         if found < 0:
             raise ModelError("the rule for {0} gave a negative number: {1!r}".format(operator, found))
         if found > _MOST:
-            raise ModelError("the rule for {0} gave a number that 64 bits do not hold".format(operator))
+            raise ModelError("the rule for {0} gave a number that does not fit into 64 bits".format(operator))
         return found
 
     return run
@@ -159,7 +159,7 @@ def _check_made(model):
         for one in module.modules():
             one._parameters, one._buffers
     except AttributeError as why:
-        raise _model.ModelError("{0} is not whole, or a module in it ({1}): its __init__ is to call super().__init__() first".format(
+        raise _model.ModelError("{0}, or a module in it, is not initialised ({1}): its __init__ must call super().__init__() first".format(
             type(module).__name__, why)) from why
 
 
@@ -227,7 +227,7 @@ def _check_count(count, backward):
     from ._sonde import count_is_of_modules, count_modes
 
     if not isinstance(count, str) or count not in count_modes():
-        raise ValueError("count={0!r} is none of {1}".format(count, ", ".join(count_modes())))
+        raise ValueError("count={0!r} is not a way of counting; choose among {1}".format(count, ", ".join(count_modes())))
     if backward and count_is_of_modules(count):
         raise ValueError("count={0!r} counts modules only, not the backward pass; drop backward=True or count".format(count))
 
@@ -436,20 +436,20 @@ def _metric(metric):
     for member in MetricType:
         if str(metric).lower() in (member.name.lower(), member.value):
             return member
-    raise ValueError("{0!r} is not a metric; there are {1}".format(metric, ", ".join(m.name for m in MetricType)))
+    raise ValueError("{0!r} is not a metric; the metrics are {1}".format(metric, ", ".join(m.name for m in MetricType)))
 
 
 def _amount(metric):
     metric = _metric(metric)
     if metric in _WORDS:
-        raise ValueError("{0} is no amount; choose among {1}".format(metric.name, ", ".join(m.name for m in MetricType if m not in _WORDS)))
+        raise ValueError("{0} is not an amount; choose among {1}".format(metric.name, ", ".join(m.name for m in MetricType if m not in _WORDS)))
     return metric
 
 
 def _how_many(n):
     n = _index(n)
     if n < 0:
-        raise ValueError("n={0} is not a number of layers".format(n))
+        raise ValueError("n={0} is not a number of layers; give 0 or more".format(n))
     return n
 
 
@@ -680,7 +680,7 @@ class Picture:
 
 def _type_name(layer_type):
     if not isinstance(layer_type, (str, type)):
-        raise ValueError("{0!r} is not a type of layers; give its name, or the class".format(layer_type))
+        raise ValueError("{0!r} is not a type of layers; give the name of the type (\"Conv2d\"), or the class".format(layer_type))
     return layer_type if isinstance(layer_type, str) else layer_type.__name__
 
 
@@ -756,7 +756,7 @@ class ReportAnalyzer:
         name = _type_name(layer_type)
         known = sorted(set(self.report._profile.column(MetricType.TYPE)))
         if name not in known:
-            raise ValueError("there is no layer of type {0!r} in this model; there are {1}".format(name, ", ".join(known)))
+            raise ValueError("there is no layer of type {0!r} in this model; its types are {1}".format(name, ", ".join(known)))
         return Picture(self.report, ["--plot", "layers", "--type", name, "--metric", _drawable(metric)], figsize)
 
     def plot_graph(self, metric=MetricType.MACS, depth=None):

@@ -73,7 +73,7 @@ TEST(sections_table_holds_the_truth)
     struct sd_view v = { 0 };
     const struct sd_view_table *t;
 
-    CHECK(sd_view_section_tables(p, &flat, &v) == 0 && v.n_tables == 1);
+    CHECK(sd_section_tables_view(p, &flat, &v) == 0 && v.n_tables == 1);
     t = &v.tables[0];
     CHECK(t->n_rows == 2 && strcmp(sd_view_cell(t, 0, 0)->text, "outer") == 0);
     CHECK(number(t, "outer", "wall") == 100 * MS && number(t, "outer", "count") == 1);
@@ -106,7 +106,7 @@ TEST(section_tree_nests_and_subtracts)
     struct sd_view v = { 0 };
     const struct sd_view_table *t;
 
-    CHECK(sd_view_section_tables(p, &tree, &v) == 0);
+    CHECK(sd_section_tables_view(p, &tree, &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 2 && t->parents[0] == -1 && t->parents[1] == 0);
     CHECK(strcmp(sd_view_cell(t, 1, 0)->text, "inner") == 0);
@@ -137,7 +137,7 @@ TEST(section_tree_has_rows_for_parents_without_spans)
     sd_maker_span(&m, sd_maker_site(&m, 0, "z"), track, 0, 0, 9);
     sd_maker_end(&m, 0);
     p = sd_maker_load(&m, NULL);
-    CHECK(sd_view_section_tables(p, &tree, &v) == 0);
+    CHECK(sd_section_tables_view(p, &tree, &v) == 0);
     CHECK(v.tables[0].n_rows == 4);
     CHECK(number(&v.tables[0], "a", "count") == 0);
     CHECK(strcmp(cell(&v.tables[0], "b", "path")->text, "a:b") == 0);
@@ -181,7 +181,7 @@ TEST(processes_table_sums_at_moments_not_peaks)
     struct sd_view v = { 0 };
     const struct sd_view_table *t;
 
-    CHECK(sd_view_processes(p, &flat, &v) == 0);
+    CHECK(sd_processes_view(p, &flat, &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 3);
     CHECK(number(t, "all processes", "rss_max") == 110 * MIB);
@@ -210,7 +210,7 @@ TEST(a_process_whose_definitions_are_lost_has_no_number)
     sd_maker_sample(&m, 4000, 0, 0, MS, sd_maker_sample_shape(&m), 1);
     sd_maker_end(&m, 0);
     p = sd_maker_load(&m, NULL);
-    CHECK(sd_view_processes(p, &flat, &v) == 0 && v.tables[0].n_rows == 1);
+    CHECK(sd_processes_view(p, &flat, &v) == 0 && v.tables[0].n_rows == 1);
     CHECK(number(&v.tables[0], "[lost name]", "pid") == INT64_MIN);
     sd_view_release(&v);
     sd_profile_free(p);
@@ -276,7 +276,7 @@ TEST(series_table_has_a_row_for_every_metric_of_every_track)
     struct sd_profile *p = make_processes(&m);
     struct sd_view v = { 0 };
 
-    CHECK(sd_view_readings(p, &flat, &v) == 0);
+    CHECK(sd_readings_view(p, &flat, &v) == 0);
     CHECK(v.tables[0].n_rows == 8);
     CHECK(number(&v.tables[0], "rss", "max") == 100 * MIB);
     CHECK(number(&v.tables[0], "written", "total") == 30 * MIB);
@@ -370,9 +370,9 @@ TEST(summary_of_nothing_knows_no_peak)
     p = sd_maker_load(&m, NULL);
     CHECK(sd_analyse_summary(p, &s) == 0);
     CHECK(s.wall_ns == 0 && s.peak_bytes == -1 && s.n_processes == 0);
-    CHECK(sd_view_section_tables(p, &flat, &v) == 0 &&
-          sd_view_section_tables(p, &tree, &v) == 0);
-    CHECK(sd_view_processes(p, &flat, &v) == 0 && sd_view_readings(p, &flat, &v) == 0);
+    CHECK(sd_section_tables_view(p, &flat, &v) == 0 &&
+          sd_section_tables_view(p, &tree, &v) == 0);
+    CHECK(sd_processes_view(p, &flat, &v) == 0 && sd_readings_view(p, &flat, &v) == 0);
     for (size_t i = 0; i < v.n_tables; i++)
         CHECK(v.tables[i].n_rows == 0);
     sd_view_release(&v);
@@ -538,14 +538,14 @@ static void check_window(const struct sd_maker *m, const struct sd_filter *filte
 
     CHECK(sd_analyse_summary(p, &s) == 0);
     CHECK(s.wall_ns == 200 * MS && s.cpu_ns == 100 * MS && s.peak_bytes == 40 * MIB);
-    CHECK(sd_view_processes(p, &flat, &v) == 0 && v.tables[0].n_rows == 1);
+    CHECK(sd_processes_view(p, &flat, &v) == 0 && v.tables[0].n_rows == 1);
     CHECK(number(&v.tables[0], "python", "wall") == 200 * MS);
     CHECK(number(&v.tables[0], "python", "cpu") == 100 * MS);
     CHECK(fabs(cell(&v.tables[0], "python", "cpu_percent")->real - 50) < 0.1);
     CHECK(number(&v.tables[0], "python", "rss_max") == 40 * MIB);
     CHECK(!cell(&v.tables[0], "python", "peak_rss"));
     sd_view_release(&v);
-    CHECK(sd_view_section_tables(p, &flat, &v) == 0); /* its spans count whole */
+    CHECK(sd_section_tables_view(p, &flat, &v) == 0); /* its spans count whole */
     CHECK(fabs(cell(&v.tables[0], "whole", "share")->real - 100) < 1e-6);
     sd_view_release(&v);
     sd_profile_free(p);
@@ -633,7 +633,7 @@ TEST(view_cuts_a_tree_from_its_top_and_says_so)
     struct sd_view v = { 0 };
     struct sd_view_table *t;
 
-    CHECK(sd_view_section_tables(p, &tree, &v) == 0);
+    CHECK(sd_section_tables_view(p, &tree, &v) == 0);
     t = &v.tables[0];
     t->note = "not all";
     CHECK(sd_view_table_sort(&v, t, "-wall", 1) == 0);
@@ -658,13 +658,13 @@ TEST(analyse_survives_every_allocation_that_fails)
         struct sd_arena a = { 0 };
         struct sd_view_series s;
         struct sd_summary summary;
-        int rc = sd_view_section_tables(p, &flat, &v);
+        int rc = sd_section_tables_view(p, &flat, &v);
 
         rc = rc < 0 ? rc : sd_analyse_summary(q, &summary);
         CHECK(rc < 0 || summary.peak_bytes == 120 * MIB);
-        rc = rc < 0 ? rc : sd_view_section_tables(p, &tree, &v);
-        rc = rc < 0 ? rc : sd_view_processes(q, &flat, &v);
-        rc = rc < 0 ? rc : sd_view_readings(q, &flat, &v);
+        rc = rc < 0 ? rc : sd_section_tables_view(p, &tree, &v);
+        rc = rc < 0 ? rc : sd_processes_view(q, &flat, &v);
+        rc = rc < 0 ? rc : sd_readings_view(q, &flat, &v);
         rc = rc < 0 ? rc : sd_analyse_curves(q, "rss", &a, &s);
         rc = rc < 0 ? rc : sd_analyse_curves(q, "cpu", &a, &s);
         CHECK(rc == 0 || rc == SD_ENOMEM);

@@ -124,7 +124,7 @@ static int fail_absent(const struct sd_profile *p, const char *metric)
     rc = known.n ? sd_fail(SD_EUSAGE, "the capture has no readings of '%s'; it has %s",
                            metric, sd_buf_string(&known))
                  : sd_fail(SD_EABSENT, "the capture has no readings over time to plot; "
-                                       "record them with the collector rss");
+                                       "record them with: sonde rss");
     sd_buf_release(&known);
     return rc;
 }

@@ -322,7 +322,7 @@ static int fill_table(const struct sd_profile *p, struct sd_view *v,
 
 /* One row each and one for the tree: wall, cpu, cpu %, peak, rss and vms max, threads,
  * read, written, received, sent, the same over TCP. */
-int sd_view_processes(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_processes_view(const struct sd_profile *p, const struct sd_view_request *r,
                       struct sd_view *v)
 {
     struct sd_process *found = sd_processes_survey(p);

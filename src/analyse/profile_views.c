@@ -11,8 +11,8 @@
 
 /* --- Stacks */
 
-int sd_view_functions(const struct sd_profile *p, const struct sd_view_request *r,
-                      struct sd_view *v)
+int sd_profile_view_functions(const struct sd_profile *p,
+                              const struct sd_view_request *r, struct sd_view *v)
 {
     struct sd_stacks_request folded = r->stacks;
 
@@ -20,27 +20,27 @@ int sd_view_functions(const struct sd_profile *p, const struct sd_view_request *
     return sd_analyse_functions(p, &folded, v);
 }
 
-int sd_view_calls(const struct sd_profile *p, const struct sd_view_request *r,
-                  struct sd_view *v)
+int sd_profile_view_calls(const struct sd_profile *p, const struct sd_view_request *r,
+                          struct sd_view *v)
 {
     return sd_analyse_call_tree(p, &r->stacks, r->least_percent, v);
 }
 
-int sd_view_callers(const struct sd_profile *p, const struct sd_view_request *r,
-                    struct sd_view *v)
+int sd_profile_view_callers(const struct sd_profile *p, const struct sd_view_request *r,
+                            struct sd_view *v)
 {
     return sd_analyse_calls(p, &r->stacks, SD_CALLERS, r->match, v);
 }
 
-int sd_view_callees(const struct sd_profile *p, const struct sd_view_request *r,
-                    struct sd_view *v)
+int sd_profile_view_callees(const struct sd_profile *p, const struct sd_view_request *r,
+                            struct sd_view *v)
 {
     return sd_analyse_calls(p, &r->stacks, SD_CALLEES, r->match, v);
 }
 
 /* Traced calls know no lines. */
-int sd_view_lines(const struct sd_profile *p, const struct sd_view_request *r,
-                  struct sd_view *v)
+int sd_profile_view_lines(const struct sd_profile *p, const struct sd_view_request *r,
+                          struct sd_view *v)
 {
     const struct sd_stacks_request lines = { .choice = r->stacks.choice,
                                              .by = SD_CALLS_BY_LINE };
@@ -60,8 +60,8 @@ static bool has_several_processes(const struct sd_profile *p, const char *metric
     return false;
 }
 
-int sd_view_flame(const struct sd_profile *p, const struct sd_view_request *r,
-                  struct sd_view *v)
+int sd_profile_view_flame(const struct sd_profile *p, const struct sd_view_request *r,
+                          struct sd_view *v)
 {
     struct sd_drawing *d = sd_view_draw(v, "flame", SD_SHAPE_FLAME);
     struct sd_view_request boxes = *r;
@@ -74,8 +74,8 @@ int sd_view_flame(const struct sd_profile *p, const struct sd_view_request *r,
     return d ? sd_analyse_flame(p, &boxes, &v->arena, &d->flame) : SD_ENOMEM;
 }
 
-int sd_view_call_graph(const struct sd_profile *p, const struct sd_view_request *r,
-                       struct sd_view *v)
+int sd_profile_view_call_graph(const struct sd_profile *p,
+                               const struct sd_view_request *r, struct sd_view *v)
 {
     static const struct sd_graph_request usual = SD_GRAPH_USUAL;
     struct sd_drawing *d = sd_view_draw(v, "graph", SD_SHAPE_GRAPH);
@@ -95,8 +95,8 @@ int sd_view_call_graph(const struct sd_profile *p, const struct sd_view_request 
 }
 
 /* Lines of stacks, then counted ones, which come behind their verb where both are. */
-int sd_view_source(const struct sd_profile *p, const struct sd_view_request *r,
-                   struct sd_view *v)
+int sd_profile_view_source(const struct sd_profile *p, const struct sd_view_request *r,
+                           struct sd_view *v)
 {
     bool has_stacks = sd_profile_has_stacks(p) && !sd_views_are_traced(p, r);
     bool has_lines = sd_profile_has(p, SD_LINES) && !r->stacks.choice.evidence;
@@ -130,8 +130,8 @@ static struct sd_stacks_request growth_request(const struct sd_profile *p,
     return traced;
 }
 
-int sd_view_scaling(const struct sd_profile *p, const struct sd_view_request *r,
-                    struct sd_view *v)
+int sd_profile_view_scaling(const struct sd_profile *p, const struct sd_view_request *r,
+                            struct sd_view *v)
 {
     struct sd_stacks_request traced = growth_request(p, r);
     bool has_points = sd_views_have(p, r, "scaling_points");
@@ -142,8 +142,8 @@ int sd_view_scaling(const struct sd_profile *p, const struct sd_view_request *r,
 }
 
 /* With the table of functions they have been made already. */
-int sd_view_scaling_points(const struct sd_profile *p, const struct sd_view_request *r,
-                           struct sd_view *v)
+int sd_profile_view_scaling_points(const struct sd_profile *p,
+                                   const struct sd_view_request *r, struct sd_view *v)
 {
     const struct sd_stacks_request traced = growth_request(p, r);
 
@@ -152,8 +152,8 @@ int sd_view_scaling_points(const struct sd_profile *p, const struct sd_view_requ
                : sd_scaling_tables(p, &traced, SD_SCALING_POINTS, v);
 }
 
-int sd_view_growth_curves(const struct sd_profile *p, const struct sd_view_request *r,
-                          struct sd_view *v)
+int sd_profile_view_growth_curves(const struct sd_profile *p,
+                                  const struct sd_view_request *r, struct sd_view *v)
 {
     const struct sd_stacks_request traced = growth_request(p, r);
     struct sd_drawing *d = sd_view_draw(v, "growth", SD_SHAPE_GROWTH);
@@ -182,8 +182,8 @@ static const char *usual_metric(const struct sd_profile *p)
     return first ? first : "rss";
 }
 
-int sd_view_plot(const struct sd_profile *p, const struct sd_view_request *r,
-                 struct sd_view *v)
+int sd_profile_view_plot(const struct sd_profile *p, const struct sd_view_request *r,
+                         struct sd_view *v)
 {
     struct sd_drawing *d = sd_view_draw(v, "plot", SD_SHAPE_SERIES);
 

@@ -75,7 +75,7 @@ static int fill(const struct sd_profile *p, const struct sd_series *s,
 }
 
 /* One row per series: metric, track, n, min, mean, max, last. */
-int sd_view_readings(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_readings_view(const struct sd_profile *p, const struct sd_view_request *r,
                      struct sd_view *v)
 {
     struct sd_view_table *t;

@@ -76,8 +76,8 @@ static void add(struct sd_groups *g, const struct sd_profile *p,
     }
 }
 
-int sd_groups_make(const struct sd_profile *p, enum sd_groups_flags flags,
-                   struct sd_arena *a, struct sd_groups *out)
+int sd_section_groups_make(const struct sd_profile *p, enum sd_groups_flags flags,
+                           struct sd_arena *a, struct sd_groups *out)
 {
     size_t cap = p->n_sites;
     int rc = 0;

@@ -22,7 +22,7 @@ struct sd_groups {
 /* One group per path that has spans, in order of first appearance; with
  * SD_GROUPS_TREE also one for each path that only has others inside it. */
 enum sd_groups_flags { SD_GROUPS_FLAT = 0, SD_GROUPS_TREE = 1 };
-int sd_groups_make(const struct sd_profile *p, enum sd_groups_flags flags,
-                   struct sd_arena *a, struct sd_groups *out);
+int sd_section_groups_make(const struct sd_profile *p, enum sd_groups_flags flags,
+                           struct sd_arena *a, struct sd_groups *out);
 void sd_groups_release(struct sd_groups *g);
 #endif

@@ -328,7 +328,7 @@ static int64_t *inner_times(const struct sd_groups *g, struct sd_arena *a)
 
 /* One row per path: count, wall (total, share, min, mean, max), then every metric seen,
  * by what it adds up to; or a tree of nested sections. */
-int sd_view_section_tables(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_section_tables_view(const struct sd_profile *p, const struct sd_view_request *r,
                            struct sd_view *v)
 {
     bool is_tree = r->is_tree;
@@ -336,8 +336,8 @@ int sd_view_section_tables(const struct sd_profile *p, const struct sd_view_requ
     struct sd_groups g;
     struct context c = { &l, &g, NULL, (double)sd_run_wall_ns(p) };
     struct sd_view_table *t;
-    int rc =
-        sd_groups_make(p, is_tree ? SD_GROUPS_TREE : SD_GROUPS_FLAT, &v->arena, &g);
+    int rc = sd_section_groups_make(p, is_tree ? SD_GROUPS_TREE : SD_GROUPS_FLAT,
+                                    &v->arena, &g);
 
     if (rc < 0)
         return rc;

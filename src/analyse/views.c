@@ -303,12 +303,11 @@ bool sd_views_by_cpu(const struct sd_profile *p, const struct sd_sample_choice *
 
     if (choice->metric || choice->has_idle || !sd_analyse_lacks_cpu(p, &share))
         return false;
-    sd_buf_printf(
-        why,
-        "threads that could run had a CPU %.0f %% of the time (a busy machine, "
-        "or a limit), so shares are of CPU time; sonde report --metric "
-        "samples has those of samples",
-        100 * share);
+    sd_buf_printf(why,
+                  "threads that could run had a CPU %.0f %% of the time (a busy "
+                  "machine, or a limit), so shares are of CPU time; to see shares of "
+                  "samples: sonde report --metric samples",
+                  100 * share);
     return true;
 }
 

@@ -11,7 +11,8 @@
 
 enum { PATH_MAX_HERE = 2048, GROUP_MAX = 1024 };
 
-void sd_group_read(const char *folder, const char *name, char text[SD_GROUP_TEXT_MAX])
+void sd_control_groups_read(const char *folder, const char *name,
+                            char text[SD_GROUP_TEXT_MAX])
 {
     char path[PATH_MAX_HERE], *all;
     size_t n;

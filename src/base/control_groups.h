@@ -19,5 +19,6 @@ typedef void sd_group_visit(const char *folder, void *of);
 void sd_control_groups(const char *root, const char *controller, const char *mount,
                        sd_group_visit *visit, void *of);
 /* The first line of a file of a group; "" when it is not there. */
-void sd_group_read(const char *folder, const char *name, char text[SD_GROUP_TEXT_MAX]);
+void sd_control_groups_read(const char *folder, const char *name,
+                            char text[SD_GROUP_TEXT_MAX]);
 #endif

@@ -60,11 +60,11 @@ static void lower(const char *folder, const char *limit, const char *usage,
     char text[SD_GROUP_TEXT_MAX];
     uint64_t most, used;
 
-    sd_group_read(folder, limit, text);
+    sd_control_groups_read(folder, limit, text);
     most = strtoull(text, NULL, 10);
     if (most == 0)
         return; /* there is none: "max", or no such file */
-    sd_group_read(folder, usage, text);
+    sd_control_groups_read(folder, usage, text);
     used = above(strtoull(text, NULL, 10), number_in(folder, "memory.stat", cache, 0));
     *left = least(*left, above(most, used));
 }

@@ -65,7 +65,7 @@ static const char *takes(const struct sd_option *o, char out[TAKES_MAX])
     case SD_SIZE:
         return "a size such as 64MiB";
     case SD_NAMES:
-        return "names, apart by commas";
+        return "names separated by commas";
     case SD_CHOICE:
         say_choices(out, o->argument);
         return out;

@@ -60,17 +60,20 @@ static int clear_old_folder(struct sd_capture *c, const char *path)
         struct sd_who who = { old.owner_pid, old.owner_start, old.owner_pid_ns };
 
         if (sd_who_may_live(&who))
-            return sd_fail(SD_EEXISTS, "%s is being written by process %u", path,
-                           old.owner_pid);
+            return sd_fail(SD_EEXISTS,
+                           "%s is being written by process %u; wait for its end, or "
+                           "choose another name",
+                           path, old.owner_pid);
     }
     if (!(c->options.create & SD_CREATE_OVER))
         return sd_fail(SD_EEXISTS,
-                       "%s is left from an earlier capture and may hold events of it; "
-                       "remove it, or choose another name",
+                       "%s is left from an earlier capture and may hold its events; to "
+                       "keep them choose another name, else remove it",
                        c->live_dir);
     if (!S_ISDIR(st.st_mode) || !sd_folder_remove(c->live_dir))
         return sd_fail(SD_EEXISTS,
-                       "cannot remove %s: it holds files that sonde did not make",
+                       "cannot remove %s: it holds files that sonde did not make; move "
+                       "them away, or choose another name",
                        c->live_dir);
     return 0;
 }

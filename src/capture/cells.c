@@ -124,7 +124,7 @@ static int back_by_file(struct sd_cells *t, struct sd_writer *w)
     if (!t->pool)
         return sd_fail(
             SD_EGONE,
-            "this process has left the capture, which takes nothing more from it");
+            "this process has left the capture, so nothing more of it can be recorded");
     why = sd_pool_make_file(t->pool, SD_LIVE_CELLS, &t->file, &t->head);
     if (why) {
         atomic_store(&t->pool->why_no_room, why);

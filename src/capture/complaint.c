@@ -48,18 +48,20 @@ void sd_complain(struct sd_reader *r)
     /* While it is being written the last chunk may be on its way, and what is in it
      * still stands in the live folder. */
     if (h->is_cut && !h->is_running)
-        add(r, "cut inside a chunk");
+        add(r, "truncated inside a chunk");
     if (missing)
         add_missing(r, missing);
     if (h->bad_bytes && !h->is_cut)
         add(r, "%s are damaged", sd_text_bytes(n, (int64_t)h->bad_bytes));
     if (!h->is_ended && !h->is_running)
-        add(r, "it has no end: whoever wrote it was killed, or the file was cut");
+        add(r, "it has no end: the process that wrote it was killed, or the file was "
+               "truncated");
     if (!h->is_ended && h->is_running && h->is_orphan)
-        add(r, "whoever wrote it was killed, and the program still runs: this is what "
-               "there is so far");
+        add(r, "the process that wrote it was killed, and the program still runs: the "
+               "recording ends here");
     if (r->n_parts_gone)
-        add(r, "%u of the captures that were merged in it %s missing behind this one",
+        add(r,
+            "%u of the captures that were merged into this file %s missing at its end",
             r->n_parts_gone, r->n_parts_gone == 1 ? "is" : "are");
     if (r->is_folder_foreign)
         add(r, "the live folder beside it belongs to another capture, so sonde did not "

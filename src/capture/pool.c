@@ -204,9 +204,10 @@ static int open_bell(struct sd_pool *p)
                      "sonde made it",
                      p->dir);
     } else if (p->salt && p->salt != seen.salt) {
-        rc = sd_fail(SD_EGONE,
-                     "the capture beside %s has ended and was replaced by another",
-                     p->dir);
+        rc = sd_fail(
+            SD_EGONE,
+            "the capture of the live folder %s has ended, and another has replaced it",
+            p->dir);
     } else {
         p->salt = seen.salt;
         p->owner_pid = seen.owner_pid;
@@ -250,9 +251,10 @@ int sd_pool_new(const char *live_dir, uint64_t salt, struct sd_pool **out)
     p->owner = sd_pool_page_emptied_by_fork();
     rc = p->dir && p->owner ? open_bell(p) : sd_no_memory();
     if (rc == 0 && (why = add_out(p)) == EPIPE)
-        rc = sd_fail(SD_EGONE,
-                     "the capture beside %s has ended, so no process can join it",
-                     p->dir);
+        rc = sd_fail(
+            SD_EGONE,
+            "the capture of the live folder %s has ended, so no process can join it",
+            p->dir);
     else if (rc == 0 && why != 0)
         rc = sd_fail_errno(why, "cannot create a file in %s", p->dir);
     if (rc < 0) {

@@ -132,7 +132,7 @@ static int say_misread(int rc, const struct sd_verb *verb, int argc, char **argv
         return 2;
     if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
         return sd_say_failure(rc);
-    sd_say("%s; `sonde %s%s--help%s` lists them", text, verb ? verb->name : "",
+    sd_say("%s; `sonde %s%s--help%s` lists the options", text, verb ? verb->name : "",
            verb ? " " : "", verb && verb->collector ? "-all" : "");
     return 2;
 }
@@ -160,8 +160,8 @@ static int run_verb(const struct sd_verb *verb, const struct sd_option_value *be
     if (!values)
         return sd_say_failure(sd_no_memory());
     if (verb->takes_program || verb->takes_command)
-        rc = sd_parse_before_program(tables, n_tables, argc, argv, values, &c.words,
-                                     &c.n_words);
+        rc = sd_program_words_parse(tables, n_tables, argc, argv, values, &c.words,
+                                    &c.n_words);
     else {
         rc = sd_options_parse(tables, n_tables, SD_PARSE_MIXED, argc, argv, values,
                               &c.n_words);

@@ -88,7 +88,7 @@ int sd_verb_find(const char *name, struct sd_verb *out)
     if (near)
         return sd_fail(SD_EUSAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name,
                        near);
-    return sd_fail(SD_EUSAGE, "there is no verb \"%s\"; `sonde --help` lists them",
+    return sd_fail(SD_EUSAGE, "there is no verb \"%s\"; `sonde --help` lists the verbs",
                    name);
 }
 

@@ -240,7 +240,7 @@ static inline bool sd_compat_python_ends(void)
 
 /* What a dict has under this name, borrowed; NULL: nothing, or memory is short.  From
  * 3.13 on PyDict_GetItemString would print on the program's stderr in that case. */
-static inline PyObject *sd_dict_get(PyObject *dict, const char *name)
+static inline PyObject *sd_compat_dict_get(PyObject *dict, const char *name)
 {
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject *found = NULL;
@@ -256,7 +256,7 @@ static inline PyObject *sd_dict_get(PyObject *dict, const char *name)
 
 /* What sys has under this name, borrowed; NULL: nothing, or memory is short.
  * PySys_GetObject, too, would print then; 3.15 has another call. */
-static inline PyObject *sd_sys_get(const char *name)
+static inline PyObject *sd_compat_sys_get(const char *name)
 {
 #if PY_VERSION_HEX >= 0x030f0000
     PyObject *found = NULL;
@@ -277,7 +277,7 @@ static inline PyObject *sd_sys_get(const char *name)
  * that is closed then is followed like any other call. */
 static inline PyObject *sd_compat_modules(void)
 {
-    PyObject *modules = sd_compat_python_ends() ? NULL : sd_sys_get("modules");
+    PyObject *modules = sd_compat_python_ends() ? NULL : sd_compat_sys_get("modules");
 
     return modules && PyDict_CheckExact(modules) ? modules : NULL;
 }
@@ -287,8 +287,9 @@ static inline PyObject *sd_compat_modules(void)
 static inline PyObject *sd_found_in(const char *module, const char *name)
 {
     PyObject *modules = sd_compat_modules();
-    PyObject *m = modules ? sd_dict_get(modules, module) : NULL;
+    PyObject *m = modules ? sd_compat_dict_get(modules, module) : NULL;
 
-    return m && PyModule_Check(m) ? sd_dict_get(PyModule_GetDict(m), name) : NULL;
+    return m && PyModule_Check(m) ? sd_compat_dict_get(PyModule_GetDict(m), name)
+                                  : NULL;
 }
 #endif

@@ -15,9 +15,9 @@ enum sd_jit_when { SD_JIT_BEFORE_MAIN, SD_JIT_RUNNING };
  * put in its place. */
 static inline bool sd_jit_says(const char *function)
 {
-    PyObject *jit = sd_sys_get("_jit"), *answer;
+    PyObject *jit = sd_compat_sys_get("_jit"), *answer;
     PyObject *ask = jit && PyModule_Check(jit)
-                        ? sd_dict_get(PyModule_GetDict(jit), function)
+                        ? sd_compat_dict_get(PyModule_GetDict(jit), function)
                         : NULL;
     bool is;
 

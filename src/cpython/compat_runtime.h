@@ -16,14 +16,14 @@
 #endif
 
 /* Does it lie in memory as its headers say?  While Python runs. */
-static inline bool sd_runtime_is_known(void)
+static inline bool sd_compat_runtime_is_known(void)
 {
     return _PyRuntime.interpreters.main == PyInterpreterState_Main();
 }
 
 /* How many interpreters were ever made in this process, the main one included; also
  * when Python has ended. */
-static inline int64_t sd_runtime_interpreters_made(void)
+static inline int64_t sd_compat_runtime_interpreters_made(void)
 {
     return _PyRuntime.interpreters.next_id;
 }

@@ -226,8 +226,10 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
     size_t i;
 
     if (!sd_debug_offsets_version(p, n, &version))
-        return sd_fail(SD_EFORMAT, "its Python does not describe its own layout (debug "
-                                   "offsets), as CPython 3.13 and later do");
+        return sd_fail(
+            SD_EFORMAT,
+            "its Python does not publish its memory layout (debug offsets) as CPython "
+            "3.13 and later do, so it may be a modified build; use an unmodified one");
     sd_cursor_take(&c, N_COOKIE + 8);
     for (i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (!is_order_of(&orders[i], version))
@@ -248,8 +250,8 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
                        "this version of sonde cannot read CPython %s; it reads %s",
                        text, sd_layout_supported());
     return sd_fail(SD_EFORMAT,
-                   "this CPython %s cannot be read: it says that its objects lie in "
-                   "memory otherwise (debug offsets) than those of its version, so it "
-                   "may be a modified build",
+                   "this CPython %s cannot be read: its memory layout (debug offsets) "
+                   "differs from that of the released version, so it may be a modified "
+                   "build; use an unmodified one",
                    text);
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/line_table.h"
 
-void sd_lines_init(struct sd_lines *it, enum sd_lines_style style, const uint8_t *table,
-                   size_t n, int32_t first_line, uint32_t n_code)
+void sd_line_table_init(struct sd_line_table *it, enum sd_lines_style style,
+                        const uint8_t *table, size_t n, int32_t first_line,
+                        uint32_t n_code)
 {
-    *it = (struct sd_lines){ style, table, table + n, n_code, 0, first_line };
+    *it = (struct sd_line_table){ style, table, table + n, n_code, 0, first_line };
 }
 
 /* Lines are added modulo 2^32: a table of a stranger may count past the end. */
-static void add_lines(struct sd_lines *it, int32_t delta)
+static void add_lines(struct sd_line_table *it, int32_t delta)
 {
     it->line = (int32_t)((uint32_t)it->line + (uint32_t)delta);
 }
 
-static bool emit(struct sd_lines *it, uint32_t n_bytes, int32_t line,
+static bool emit(struct sd_line_table *it, uint32_t n_bytes, int32_t line,
                  struct sd_line_run *run)
 {
     *run = (struct sd_line_run){ it->offset, it->offset + n_bytes, line };
@@ -23,7 +24,7 @@ static bool emit(struct sd_lines *it, uint32_t n_bytes, int32_t line,
 
 /* A pair says how far the run goes that began before, and what to add to the line after
  * it; so the last run has no pair and goes to the end of the code. */
-static bool next_lnotab(struct sd_lines *it, struct sd_line_run *run)
+static bool next_lnotab(struct sd_line_table *it, struct sd_line_run *run)
 {
     while (it->end - it->at >= 2) {
         uint8_t n_bytes = it->at[0];
@@ -43,7 +44,7 @@ static bool next_lnotab(struct sd_lines *it, struct sd_line_run *run)
 }
 
 /* Here a pair describes its own run: add to the line, then so many bytes have it. */
-static bool next_range(struct sd_lines *it, struct sd_line_run *run)
+static bool next_range(struct sd_line_table *it, struct sd_line_run *run)
 {
     while (it->end - it->at >= 2) {
         uint8_t n_bytes = it->at[0];
@@ -59,7 +60,7 @@ static bool next_range(struct sd_lines *it, struct sd_line_run *run)
 }
 
 /* Six bits in each byte, low ones first; bit 6 says that more follow. */
-static uint32_t varint(struct sd_lines *it)
+static uint32_t varint(struct sd_line_table *it)
 {
     uint32_t v = 0;
     unsigned shift = 0;
@@ -74,14 +75,14 @@ static uint32_t varint(struct sd_lines *it)
     return v;
 }
 
-static int32_t signed_varint(struct sd_lines *it)
+static int32_t signed_varint(struct sd_line_table *it)
 {
     uint32_t v = varint(it);
 
     return v & 1 ? -(int32_t)(v >> 1) : (int32_t)(v >> 1);
 }
 
-static void skip(struct sd_lines *it, size_t n)
+static void skip(struct sd_line_table *it, size_t n)
 {
     size_t left = (size_t)(it->end - it->at);
 
@@ -91,7 +92,7 @@ static void skip(struct sd_lines *it, size_t n)
 /* The first byte of an entry has bit 7 set, then the kind and the number of
  * instructions; what follows holds lines and columns, of which only the line is kept.
  */
-static bool next_location(struct sd_lines *it, struct sd_line_run *run)
+static bool next_location(struct sd_line_table *it, struct sd_line_run *run)
 {
     unsigned first, kind;
     bool has_line = true;
@@ -126,7 +127,7 @@ static bool next_location(struct sd_lines *it, struct sd_line_run *run)
     return emit(it, 2 * ((first & 7) + 1), has_line ? it->line : SD_NO_LINE, run);
 }
 
-bool sd_lines_next(struct sd_lines *it, struct sd_line_run *run)
+bool sd_line_table_next(struct sd_line_table *it, struct sd_line_run *run)
 {
     switch (it->style) {
     case SD_LINES_LNOTAB:
@@ -139,29 +140,29 @@ bool sd_lines_next(struct sd_lines *it, struct sd_line_run *run)
     return false;
 }
 
-bool sd_lines_fit(enum sd_lines_style style, const uint8_t *table, size_t n,
-                  uint32_t n_code)
+bool sd_line_table_fits(enum sd_lines_style style, const uint8_t *table, size_t n,
+                        uint32_t n_code)
 {
-    struct sd_lines it;
+    struct sd_line_table it;
     struct sd_line_run run;
     uint32_t end = 0;
 
-    sd_lines_init(&it, style, table, n, 1, 0);
-    while (sd_lines_next(&it, &run))
+    sd_line_table_init(&it, style, table, n, 1, 0);
+    while (sd_line_table_next(&it, &run))
         end = run.to;
     return style == SD_LINES_LNOTAB ? end < n_code : end == n_code;
 }
 
-int32_t sd_lines_find(enum sd_lines_style style, const uint8_t *table, size_t n,
-                      int32_t first_line, uint32_t n_code, int64_t offset)
+int32_t sd_line_table_find(enum sd_lines_style style, const uint8_t *table, size_t n,
+                           int32_t first_line, uint32_t n_code, int64_t offset)
 {
-    struct sd_lines it;
+    struct sd_line_table it;
     struct sd_line_run run;
 
     if (offset < 0)
         return first_line;
-    sd_lines_init(&it, style, table, n, first_line, n_code);
-    while (sd_lines_next(&it, &run))
+    sd_line_table_init(&it, style, table, n, first_line, n_code);
+    while (sd_line_table_next(&it, &run))
         if (offset < (int64_t)run.to)
             return run.line;
     return SD_NO_LINE;

@@ -19,7 +19,7 @@ struct sd_line_run {
     int32_t line;      /* or SD_NO_LINE */
 };
 
-struct sd_lines {
+struct sd_line_table {
     enum sd_lines_style style;
     const uint8_t *at, *end; /* borrowed */
     uint32_t n_code;         /* bytes of bytecode: where the last lnotab run ends */
@@ -28,19 +28,20 @@ struct sd_lines {
 };
 
 /* Begins at the first instruction of a code object with n_code bytes of bytecode. */
-void sd_lines_init(struct sd_lines *it, enum sd_lines_style style, const uint8_t *table,
-                   size_t n, int32_t first_line, uint32_t n_code);
+void sd_line_table_init(struct sd_line_table *it, enum sd_lines_style style,
+                        const uint8_t *table, size_t n, int32_t first_line,
+                        uint32_t n_code);
 /* The next run; false at the end of the table. */
-bool sd_lines_next(struct sd_lines *it, struct sd_line_run *run);
+bool sd_line_table_next(struct sd_line_table *it, struct sd_line_run *run);
 
 /* Whether a table covers n_code bytes of bytecode as its encoding does: to the last
  * byte, or, where the last run is not written, less.  A table in another encoding
  * rarely does. */
-bool sd_lines_fit(enum sd_lines_style style, const uint8_t *table, size_t n,
-                  uint32_t n_code);
+bool sd_line_table_fits(enum sd_lines_style style, const uint8_t *table, size_t n,
+                        uint32_t n_code);
 
 /* The line of the instruction at `offset` bytes, as traceback and f_lineno give it:
  * first_line when offset < 0, SD_NO_LINE where there is none. */
-int32_t sd_lines_find(enum sd_lines_style style, const uint8_t *table, size_t n,
-                      int32_t first_line, uint32_t n_code, int64_t offset);
+int32_t sd_line_table_find(enum sd_lines_style style, const uint8_t *table, size_t n,
+                           int32_t first_line, uint32_t n_code, int64_t offset);
 #endif

@@ -49,11 +49,11 @@ static void check_lines(enum sd_lines_style style, const uint8_t *table, size_t 
     uint32_t offset;
     size_t i = 0;
 
-    CHECK(sd_lines_find(style, table, n, 1, n_code, -1) == 1);
+    CHECK(sd_line_table_find(style, table, n, 1, n_code, -1) == 1);
     for (offset = 0; offset < n_code; offset += 2) {
         while (i + 1 < n_want && want[i + 1].from <= offset)
             i++;
-        CHECK(sd_lines_find(style, table, n, 1, n_code, offset) == want[i].line);
+        CHECK(sd_line_table_find(style, table, n, 1, n_code, offset) == want[i].line);
     }
 }
 
@@ -70,12 +70,12 @@ TEST(lines_of_all_three_encodings_are_those_of_cpython)
 
 TEST(lines_come_as_runs_without_gaps)
 {
-    struct sd_lines it;
+    struct sd_line_table it;
     struct sd_line_run run;
     uint32_t at = 0;
 
-    sd_lines_init(&it, SD_LINES_LOCATIONS, locations, sizeof locations, 1, 100);
-    while (sd_lines_next(&it, &run)) {
+    sd_line_table_init(&it, SD_LINES_LOCATIONS, locations, sizeof locations, 1, 100);
+    while (sd_line_table_next(&it, &run)) {
         CHECK(run.from == at && run.to > at);
         at = run.to;
     }
@@ -86,26 +86,29 @@ TEST(lines_without_a_line_in_the_table_of_ranges)
 {
     static const uint8_t table[] = { 4, 1, 4, 0x80, 4, 1 };
 
-    CHECK(sd_lines_find(SD_LINES_RANGES, table, sizeof table, 10, 12, 0) == 11);
-    CHECK(sd_lines_find(SD_LINES_RANGES, table, sizeof table, 10, 12, 4) == SD_NO_LINE);
-    CHECK(sd_lines_find(SD_LINES_RANGES, table, sizeof table, 10, 12, 8) == 12);
+    CHECK(sd_line_table_find(SD_LINES_RANGES, table, sizeof table, 10, 12, 0) == 11);
+    CHECK(sd_line_table_find(SD_LINES_RANGES, table, sizeof table, 10, 12, 4) ==
+          SD_NO_LINE);
+    CHECK(sd_line_table_find(SD_LINES_RANGES, table, sizeof table, 10, 12, 8) == 12);
 }
 
 /* A table can be cut by a torn read anywhere, and then holds fewer runs, none of them
  * other than before. */
 TEST(lines_of_a_cut_table_end_early)
 {
-    struct sd_lines whole, cut;
+    struct sd_line_table whole, cut;
     struct sd_line_run a, b;
     size_t n;
 
     for (n = 0; n < sizeof locations; n++) {
         bool has;
 
-        sd_lines_init(&whole, SD_LINES_LOCATIONS, locations, sizeof locations, 1, 100);
-        sd_lines_init(&cut, SD_LINES_LOCATIONS, locations, n, 1, 100);
-        for (has = sd_lines_next(&cut, &b); has; has = sd_lines_next(&cut, &b)) {
-            CHECK(sd_lines_next(&whole, &a));
+        sd_line_table_init(&whole, SD_LINES_LOCATIONS, locations, sizeof locations, 1,
+                           100);
+        sd_line_table_init(&cut, SD_LINES_LOCATIONS, locations, n, 1, 100);
+        for (has = sd_line_table_next(&cut, &b); has;
+             has = sd_line_table_next(&cut, &b)) {
+            CHECK(sd_line_table_next(&whole, &a));
             CHECK(a.from == b.from && a.to == b.to);
         }
     }
@@ -115,25 +118,25 @@ TEST(lines_of_nothing_but_garbage_end)
 {
     uint8_t table[256];
     struct sd_line_run run;
-    struct sd_lines it;
+    struct sd_line_table it;
     unsigned style, i;
 
     for (i = 0; i < sizeof table; i++)
         table[i] = (uint8_t)(i * 37);
     for (style = SD_LINES_LNOTAB; style <= SD_LINES_LOCATIONS; style++) {
-        sd_lines_init(&it, (enum sd_lines_style)style, table, sizeof table, INT32_MAX,
-                      10);
-        for (i = 0; sd_lines_next(&it, &run); i++)
+        sd_line_table_init(&it, (enum sd_lines_style)style, table, sizeof table,
+                           INT32_MAX, 10);
+        for (i = 0; sd_line_table_next(&it, &run); i++)
             CHECK(i < 2 * sizeof table);
     }
 }
 
 TEST(lines_tell_their_encoding_by_what_they_cover)
 {
-    CHECK(sd_lines_fit(SD_LINES_LNOTAB, lnotab, sizeof lnotab, 70));
-    CHECK(!sd_lines_fit(SD_LINES_RANGES, lnotab, sizeof lnotab, 70));
-    CHECK(sd_lines_fit(SD_LINES_RANGES, ranges, sizeof ranges, 70));
-    CHECK(!sd_lines_fit(SD_LINES_LNOTAB, ranges, sizeof ranges, 70));
-    CHECK(sd_lines_fit(SD_LINES_LOCATIONS, locations, sizeof locations, 100));
-    CHECK(!sd_lines_fit(SD_LINES_LOCATIONS, locations, sizeof locations, 102));
+    CHECK(sd_line_table_fits(SD_LINES_LNOTAB, lnotab, sizeof lnotab, 70));
+    CHECK(!sd_line_table_fits(SD_LINES_RANGES, lnotab, sizeof lnotab, 70));
+    CHECK(sd_line_table_fits(SD_LINES_RANGES, ranges, sizeof ranges, 70));
+    CHECK(!sd_line_table_fits(SD_LINES_LNOTAB, ranges, sizeof ranges, 70));
+    CHECK(sd_line_table_fits(SD_LINES_LOCATIONS, locations, sizeof locations, 100));
+    CHECK(!sd_line_table_fits(SD_LINES_LOCATIONS, locations, sizeof locations, 102));
 }

@@ -186,7 +186,7 @@ static void stop_own_tables(void)
  * handlers: its capture is finished here. */
 static PyObject *module_at_exit(PyObject *module, PyObject *unused)
 {
-    PyObject *last = sd_sys_get("last_type");
+    PyObject *last = sd_compat_sys_get("last_type");
 
     (void)module;
     (void)unused;
@@ -252,7 +252,7 @@ static PyObject *module_note_jit(PyObject *module, PyObject *unused)
 static void note_jit_at_end(PyObject *module)
 {
     PyObject *modules = PyImport_GetModuleDict();
-    bool was_there = sd_dict_get(modules, "atexit") != NULL;
+    bool was_there = sd_compat_dict_get(modules, "atexit") != NULL;
     PyObject *atexit = PyImport_ImportModule("atexit");
     PyObject *ours = atexit ? PyObject_GetAttrString(module, "_note_jit") : NULL;
 

@@ -35,7 +35,7 @@ static enum claim claim(const struct sd_inside *c)
     char key[64];
 
     snprintf(key, sizeof key, "sonde.%s", c->about->name);
-    found = dict ? sd_dict_get(dict, key) : NULL;
+    found = dict ? sd_compat_dict_get(dict, key) : NULL;
     if (found && us && PyObject_RichCompareBool(found, us, Py_EQ) == 1)
         claim = OURS_BEFORE;
     else if (dict && !found && us && PyDict_SetItemString(dict, key, us) == 0)

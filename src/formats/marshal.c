@@ -33,7 +33,8 @@ void sd_marshal_release(struct sd_marshal *r)
 
 static int cut(const struct sd_marshal *r)
 {
-    return sd_fail(SD_EFORMAT, "the pstats data are cut: they end after %zu bytes",
+    return sd_fail(SD_EFORMAT,
+                   "the pstats data are truncated: they end after %zu bytes",
                    (size_t)(r->c.end - r->start));
 }
 

@@ -37,9 +37,9 @@ static void look_at_2(const char *folder, void *limits)
     struct sd_machine_limits *l = limits;
     char text[SD_GROUP_TEXT_MAX];
 
-    sd_group_read(folder, "cpu.max", text);
+    sd_control_groups_read(folder, "cpu.max", text);
     lower_cores(l, sd_machine_quota(text));
-    sd_group_read(folder, "memory.max", text);
+    sd_control_groups_read(folder, "memory.max", text);
     lower_memory(l, text);
 }
 
@@ -49,8 +49,8 @@ static void look_at_cpu_1(const char *folder, void *limits)
     char quota[SD_GROUP_TEXT_MAX], period[SD_GROUP_TEXT_MAX],
         both[2 * SD_GROUP_TEXT_MAX];
 
-    sd_group_read(folder, "cpu.cfs_quota_us", quota);
-    sd_group_read(folder, "cpu.cfs_period_us", period);
+    sd_control_groups_read(folder, "cpu.cfs_quota_us", quota);
+    sd_control_groups_read(folder, "cpu.cfs_period_us", period);
     snprintf(both, sizeof both, "%s %s", quota, period);
     if (quota[0] != '-') /* -1: none */
         lower_cores(l, sd_machine_quota(both));
@@ -61,7 +61,7 @@ static void look_at_memory_1(const char *folder, void *limits)
     struct sd_machine_limits *l = limits;
     char text[SD_GROUP_TEXT_MAX];
 
-    sd_group_read(folder, "memory.limit_in_bytes", text);
+    sd_control_groups_read(folder, "memory.limit_in_bytes", text);
     lower_memory(l, text); /* none is nearly all of 64 bits */
 }
 

@@ -266,8 +266,8 @@ static int measure(struct measuring *g, struct sd_machine *m)
     m->measured_at = (uint64_t)time(NULL);
     return sd_machine_is_whole(m)
                ? 0
-               : sd_fail(SD_EIO, "cannot measure the peak of this machine: its "
-                                 "CPU-time clock does not advance as it should");
+               : sd_fail(SD_EIO, "cannot measure the highest speed of this machine: "
+                                 "its CPU-time clock does not advance as it should");
 }
 
 int sd_machine_measure(struct sd_machine *m)

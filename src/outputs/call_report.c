@@ -124,8 +124,8 @@ static int read_rows(const char *typed, struct sd_pstats_limit *limit,
     limit->fraction = strtod(typed, &end);
     if (end == typed || *end || !(limit->fraction >= 0 && limit->fraction <= 1))
         return sd_fail(SD_EUSAGE,
-                       "-n takes a number of rows or a fraction of them such as 0.1, "
-                       "not \"%s\"",
+                       "-n takes a number of rows, or a fraction of the rows such as "
+                       "0.1, not \"%s\"",
                        typed);
     sd_buf_text(text, sd_text_real(number, limit->fraction));
     return 0;

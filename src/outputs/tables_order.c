@@ -26,8 +26,8 @@ int sd_tables_read_rows(const char *typed, struct sd_view_request *r)
     fraction = strtod(typed, &end);
     if (end == typed || *end || !(fraction > 0 && fraction <= 1))
         return sd_fail(SD_EUSAGE,
-                       "-n takes a number of rows or a fraction of them such as 0.1, "
-                       "not \"%s\"",
+                       "-n takes a number of rows, or a fraction of the rows such as "
+                       "0.1, not \"%s\"",
                        typed);
     r->fraction = fraction;
     return 0;

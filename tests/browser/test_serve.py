@@ -246,7 +246,7 @@ def test_a_selection_on_the_page_moves_what_only_the_server_knows(folder):
 def test_a_bad_query_is_one_sentence(folder):
     with Server(capture(folder)) as server:
         server.wait_until_read()
-        for query, words in (("", "a query is a JSON object"), ('{"views": "nothing"}', "nothing"), ('{"file": "x"}', 'no "file"'),
+        for query, words in (("", "must be a JSON object"), ('{"views": "nothing"}', "nothing"), ('{"file": "x"}', 'no "file"'),
                              ('{"views": "functions", "section": "nosuch"}', "nosuch"), ('{"views": "functions", "track": "99"}', "99"),
                              ('{"views": "functions", "by": "color"}', '"by"')):
             status, _, body = server.ask("POST", "/query", query)

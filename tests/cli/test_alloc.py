@@ -247,7 +247,7 @@ def test_live_on_a_terminal(folder):
 
 def test_live_refuses_what_it_cannot_do(folder):
     write(folder, "x.py", GROWING)
-    for words, part in ((["--live", "-o", "x.html", "x.py"], "--live follows a capture: use -o NAME.sonde"), (["--delay", "1s", "x.py"], "--delay needs --live"),
+    for words, part in ((["--live", "-o", "x.html", "x.py"], "--live needs a capture, so -o cannot name another format; use -o NAME.sonde"), (["--delay", "1s", "x.py"], "--delay needs --live"),
                         (["--live", "--delay", "0", "x.py"], "--delay must be longer than 0"), (["--live"], "no program to run")):
         result = alloc(folder, *words)
         equal((result.status, result.out), (2, ""), "status and stdout of %s" % words)

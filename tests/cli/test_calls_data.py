@@ -123,8 +123,8 @@ def test_growth_of_a_program_without_sizes_is_an_answer(folder):
 
 def test_what_has_no_effect_on_growth_is_refused(folder):
     write(folder, "sizes.py", SIZES)
-    for options, said in ((["-o", "x.prof"], "x.prof would be a pstats file, which cannot hold growth"), (["-o", "x.txt"], "-o growth.svg"),
-                          (["--per-thread"], "--per-thread has no effect on growth"), (["--by", "module"], "--by has no effect"),
+    for options, said in ((["-o", "x.prof"], "x.prof would be a pstats file, which cannot hold how time grows"), (["-o", "x.txt"], "-o growth.svg"),
+                          (["--per-thread"], "--per-thread has no effect with --scaling"), (["--by", "module"], "--by has no effect"),
                           (["--digits", "6"], "--digits has no effect"), (["--callers"], "--callers has no effect"),
                           (["--reverse"], "-s exponent")):
         status, out, err = calls(folder, "--scaling", *options + ["sizes.py"])
@@ -132,10 +132,10 @@ def test_what_has_no_effect_on_growth_is_refused(folder):
         contains(err, said)
     equal(sorted(os.listdir(folder)), ["sizes.py"], "files")
     calls(folder, "--scaling", "-o", "x.sonde", "sizes.py")
-    for options, said in ((["--tree"], "--tree has no effect on growth"), (["--per-thread"], "--per-thread has no effect"), (["--by", "module"], "--by has no effect"),
+    for options, said in ((["--tree"], "--tree has no effect on the table of --scaling"), (["--per-thread"], "--per-thread has no effect"), (["--by", "module"], "--by has no effect"),
                           (["--digits", "3"], "--digits has no effect"), (["--idle"], "--idle has no effect"), (["--strip-dirs"], "--strip-dirs has no effect"),
                           (["--width", "800"], "--width has no effect"), (["--no-signatures"], "--scaling needs signatures"), (["--reverse"], "-s exponent"),
-                          (["-o", "growth.svg", "-n", "3"], "--rows has no effect on a picture of growth"),
+                          (["-o", "growth.svg", "-n", "3"], "--rows has no effect on the picture of --scaling"),
                           (["-o", "growth.svg", "-s", "exponent"], "--sort has no effect")):
         status, out, err = sonde("report", "x.sonde", "--scaling", *options, cwd=folder)
         equal((status, out, err.count("\n")), (2, "", 1), (options, err))

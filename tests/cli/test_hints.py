@@ -30,7 +30,7 @@ finally:
         other.kill()
         other.wait()
 """
-SENTENCE = r"threads that could run had a CPU \d+ % of the time \(a busy machine, or a limit\), so shares are of CPU time; sonde report --metric samples has those of samples"
+SENTENCE = r"threads that could run had a CPU \d+ % of the time \(a busy machine, or a limit\), so shares are of CPU time; to see shares of samples: sonde report --metric samples"
 
 FAST = """
 #include <time.h>

@@ -96,7 +96,7 @@ def test_hottest_is_for_counted_lines(folder):
     equal(status, 0, err)
     status, out, err = sonde("report", "--hottest", "x.sonde", cwd=folder)
     equal((status, out), (2, ""), "status and stdout")
-    contains(err, "--hottest needs counted lines and there are none here")
+    contains(err, "--hottest needs counted lines, and the capture has none")
 
 
 def test_a_file_of_line_profiler_has_the_same_numbers(folder):
@@ -594,7 +594,7 @@ def test_files_whose_names_have_marks_can_be_chosen(folder):
         contains(out, "Function: hot at line 2", "lines of %r" % words)
     status, out, err = sonde("lines", *(typed + ["--only", "a,b.py", "a,b.py"]), cwd=place)
     equal((status, out), (2, ""), "status and stdout where the comma is not told")
-    contains(err, "a comma stands between names; one that is part of a name is written as \\,")
+    contains(err, "there is a file of that name, but a comma separates names; to choose the file, write its comma as \\,")
 
 
 run_tests(globals())

@@ -230,7 +230,7 @@ def test_largest_file(folder):
     between(os.path.getsize(path), 0.5 * MIB, 2 * MIB, "size of the file")
     done = sonde("alloc", "--mode", "aggregate", "--max-file", "1MiB", "-o", os.path.join(folder, "n.sonde"), "--python", PYTHON, program)
     equal((done.status, done.out, os.path.exists(os.path.join(folder, "n.sonde"))), (2, "", False), done.err)
-    contains(done.err, "--max-file is for a record of events", "why it is refused")
+    contains(done.err, "--max-file has no effect on --mode aggregate", "why it is refused")
 
 
 run_tests(globals())

@@ -69,14 +69,14 @@ def test_a_program_that_goes_on_without_sonde(folder):
     status, out, err = sonde("report", "x.sonde", cwd=folder)
     write(folder, "end", "")
     equal(status, 0, err)
-    contains(err, "x.sonde: whoever wrote it was killed, and the program still runs: this is what there is so far")
+    contains(err, "x.sonde: the process that wrote it was killed, and the program still runs: the recording ends here")
     assert float(re.match(r"x\.sonde: ([\d.]+) s wall", out).group(1)) >= 0.5, out
     contains(out, "return 1")
     while is_running(pid):
         time.sleep(0.01)
     status, out, err = sonde("report", "x.sonde", cwd=folder)
     equal(status, 0, err)
-    contains(err, "it has no end: whoever wrote it was killed")
+    contains(err, "it has no end: the process that wrote it was killed")
     contains(out, "return 1")
 
 

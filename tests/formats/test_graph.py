@@ -289,7 +289,7 @@ def test_what_cannot_be_is_said_in_one_sentence(folder):
 
 
 def test_what_means_nothing_for_samples_is_said(folder):
-    for words, said in ((["--raw"], "--raw needs traced calls and there are none here"),
+    for words, said in ((["--raw"], "--raw needs traced calls, and the capture has none"),
                         (["--by", "line"], "a call graph shows functions or modules"),
                         (["--threads"], "--threads has no effect on a call graph")):
         done = sonde("report", "--graph", hostile(folder), *words)

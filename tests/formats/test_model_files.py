@@ -270,14 +270,14 @@ def test_a_damaged_capture_says_so_whether_its_model_is_left_or_not(folder):
         whole = f.read()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0x40
-    for name, broken, words in (("half.sonde", whole[:len(whole) // 2], "cut inside a chunk"), ("flipped.sonde", bytes(flipped), "damaged")):
+    for name, broken, words in (("half.sonde", whole[:len(whole) // 2], "truncated inside a chunk"), ("flipped.sonde", bytes(flipped), "damaged")):
         done = sonde(write(name, broken), ok=False)
         equal((done.returncode, done.stdout, done.stderr.decode().count("\n")), (1, b"", 1))
         for part in (name, words, "what is left of it holds no model"):
             contains(done.stderr.decode(), part)
     done = sonde(write("end.sonde", whole[:-40]), ok=False)
     equal((done.returncode, done.stdout), (0, sonde("r.sonde").stdout))
-    contains(done.stderr.decode(), "end.sonde: cut inside a chunk")
+    contains(done.stderr.decode(), "end.sonde: truncated inside a chunk")
 
 
 def test_what_torch_exports_is_counted_exactly(folder):

@@ -313,7 +313,7 @@ def test_damaged_files_are_refused_in_one_sentence(folder):
             f.write(whole[:n])
         done = run([SONDE, "report", path])
         equal(done.status, 1, "status when cut after %d bytes" % n)
-        contains(done.err, "cut")
+        contains(done.err, "truncated")
     r = random.Random(1)
     for _ in range(25):
         changed = bytearray(whole)

@@ -13,19 +13,19 @@ static void check(enum sd_lines_style style, const uint8_t *table, size_t n,
 {
     uint32_t n_code = (uint32_t)n * 4, at = 0, n_runs = 0;
     struct sd_line_run run;
-    struct sd_lines it;
+    struct sd_line_table it;
 
-    sd_lines_init(&it, style, table, n, first, n_code);
-    while (sd_lines_next(&it, &run)) {
+    sd_line_table_init(&it, style, table, n, first, n_code);
+    while (sd_line_table_next(&it, &run)) {
         if (run.from != at || run.to <= run.from || ++n_runs > n + 1)
             abort();
         if (n < 256 &&
-            sd_lines_find(style, table, n, first, n_code, run.to - 1) != run.line)
+            sd_line_table_find(style, table, n, first, n_code, run.to - 1) != run.line)
             abort();
         at = run.to;
     }
-    if (sd_lines_find(style, table, n, first, n_code, -1) != first ||
-        sd_lines_find(style, table, n, first, n_code, at) != SD_NO_LINE)
+    if (sd_line_table_find(style, table, n, first, n_code, -1) != first ||
+        sd_line_table_find(style, table, n, first, n_code, at) != SD_NO_LINE)
         abort();
 }
 

@@ -990,7 +990,7 @@ def counting():
         said = "nothing"
     except Exception as error:
         said = str(error)
-    say("FLOPs of it that are too many", "the rule for aten::convolution gave a number that 64 bits do not hold" in said, True)
+    say("FLOPs of it that are too many", "the rule for aten::convolution gave a number that does not fit into 64 bits" in said, True)
     say("FLOPs of it that are odd", (c.get_total_flops(), c.get_flop_counts()["Global"]), (15, {torch.ops.aten.convolution: 15}))
 
 

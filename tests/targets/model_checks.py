@@ -114,7 +114,7 @@ def check_frames_and_searches():
     refused(lambda: analyzer.find_layers_by_name("["), "'[' is not a regular expression", "re.escape()")
     impact = analyzer.layer_wise_impact("flops")
     assert abs(impact.iloc[:, -1].sum() - 100) < 1e-6 and list(impact.columns)[-1] == "ProfilerMetric.FLOPS (%)"
-    refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "no amount")
+    refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "not an amount")
     untimed = ReportAnalyzer(ProfilerReport(Profiler(nn.Linear(4, 2), (4,), runtime=False).profile()))
     assert untimed.layer_wise_impact(MetricType.RUNTIME).iloc[:, -1].isna().all()
     for wrong in (analyzer.find_top_n_layers, analyzer.find_bottom_n_layers, lambda m, n: analyzer.plot_top_n_layers(n, m)):
@@ -173,10 +173,10 @@ def check_pictures():
 def check_what_is_typed_wrong():
     model = nn.Linear(8, 8)
     report = profile_metrics(model, input_shape=(8,), runtime=False)
-    for shape, words in ((torch.zeros(2, 8), "Tensor is no shape"), (b"8", "b'8' is no shape"), ((1 << 70, 8), "cannot be made")):
+    for shape, words in ((torch.zeros(2, 8), "Tensor is not a shape"), (b"8", "b'8' is not a shape"), ((1 << 70, 8), "cannot be made")):
         refused(lambda: profile_macs(model, input_shape=shape), words)
-    refused(lambda: profile_macs(model, input_shape=(8,), count=["macs"]), "is none of macs")
-    refused(lambda: profile_macs(model, inputs={1: torch.ones(1, 8)}), "1 is none", "tuple")
+    refused(lambda: profile_macs(model, input_shape=(8,), count=["macs"]), "choose among macs")
+    refused(lambda: profile_macs(model, inputs={1: torch.ones(1, 8)}), "1 is not a name", "tuple")
     refused(lambda: ReportAnalyzer(report).find_layers_by_type(None), "not a type of layers")
     refused(lambda: report.fit("nope", available=None), "no optimizer 'nope'")
     with tempfile.TemporaryDirectory() as folder:
@@ -273,7 +273,7 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs(Two(), (4,)), "inputs=")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (5,)), "Linear")
     refused(lambda: sm.profile_macs("resnet", (5,)), "str")
-    refused(lambda: sm.profile_macs(nn.Linear(4, 2), "abc"), "no shape")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), "abc"), "not a shape")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="mine"), "mine", "fvcore")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="thop", backward=True), "thop", "backward")
     refused(lambda: sm.profile_params(nn.LazyLinear(3)), "lazy")
@@ -281,8 +281,8 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (10 ** 6,) * 4), "input_shape=", "cannot be made")
     refused(lambda: sm.profile_runtime(nn.Linear(4, 2), (10 ** 6,) * 4), "input_shape=", "cannot be made")
     for call in (sm.profile_macs, sm.profile_params, sm.profile_runtime, sm.profile_metrics):
-        refused(lambda: call(Bare(), (4,)), "Bare is not whole", "super().__init__()")
-        refused(lambda: call(nn.Sequential(nn.Linear(4, 4), Bare()), (4,)), "Sequential is not whole")
+        refused(lambda: call(Bare(), (4,)), "Bare, or a module in it, is not initialised", "super().__init__()")
+        refused(lambda: call(nn.Sequential(nn.Linear(4, 4), Bare()), (4,)), "Sequential, or a module in it, is not initialised")
 
 
 def quiet(call):
@@ -413,7 +413,7 @@ def check_the_verb():
         env = dict(os.environ, XDG_CACHE_HOME=folder)
         words = ("net:Net", "--input", "x=2,4", "--input", "mask=2:bool", "--runtime", "--backward", "--csv")
         done = sonde(*words, cwd=folder, env=env)
-        equal((done.returncode, done.stderr), (0, "hello\nsonde: measuring the peak of this machine once (sonde info --machine shows it)\n"))
+        equal((done.returncode, done.stderr), (0, "hello\nsonde: measuring once the highest speed of this machine (FLOP/s and memory bandwidth); sonde info --machine shows the result\n"))
         done = sonde(*words, cwd=folder, env=env)
         equal((done.returncode, done.stderr), (0, "hello\n"))
         assert done.stdout.splitlines()[1].startswith("fc,Linear,"), done.stdout
@@ -422,7 +422,7 @@ def check_the_verb():
         for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
                                     (("net:Not", "--input=1"), 2, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
                                     (("net:Net", "--input=2,5"), 1, "; --input has the batch axis first"), (("net:Net", "--input=2,4:floot"), 2, "floot"),
-                                    (("net:Net", "--input=-2,4"), 2, "numbers with commas"), (("net:Net", "--input=99999999999999999999,4"), 2, "too large"),
+                                    (("net:Net", "--input=-2,4"), 2, "numbers separated by commas"), (("net:Net", "--input=99999999999999999999,4"), 2, "too large"),
                                     (("net:Net", "--input=9999999999,100000,100000,4"), 2, "an input of 9999999999,100000,100000,4 is too large to be made: "),
                                     (("net:Net", "--input=1000000000,1000000,4", "--runtime"), 1, "an input of 1000000000,1000000,4 is too large to be made: "),
                                     (("net:odd", "--input=2,4"), 1, "no mode of mine")):

@@ -33,7 +33,7 @@ def find_function(folder):
     done = run([cc, "-O2", "-shared", "-fPIC", "-I", os.path.join(SRC, "src"), "-o", library,
                 os.path.join(SRC, "src", "cpython", "line_table.c")])
     equal(done.status, 0, "status of the compiler (%s)" % done.err.strip())
-    find = ctypes.CDLL(library).sd_lines_find
+    find = ctypes.CDLL(library).sd_line_table_find
     find.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64]
     find.restype = ctypes.c_int32
     return find

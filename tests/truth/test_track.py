@@ -197,7 +197,7 @@ print(json.dumps(said))
 
 def test_it_is_refused_under_sonde(folder):
     write(folder, "p.py", HEAD + "try:\n    track().__enter__()\nexcept RuntimeError as why:\n    print(why)\n")
-    for verb, part in (["run", "--with", "alloc"], "`sonde alloc` records all allocations"), (["run"], "is being recorded by `sonde`"):
+    for verb, part in (["run", "--with", "alloc"], "`sonde alloc` already records all allocations"), (["run"], "is already being recorded by `sonde`"):
         result = sonde(*(verb + ["-q", "-o", verb[-1] + ".sonde", "--python", PYTHON, "p.py"]), cwd=folder, env=clean_env(PYTHONPATH=None))
         contains(result.out, part, result.err)
 

@@ -71,7 +71,7 @@ def _shapes(input_shape):
             several = [tuple(operator.index(n) for n in one) for one in input_shape]
     except (TypeError, ValueError):
         said = repr(input_shape) if type(input_shape) in (str, bytes, int, float, tuple, list) else type(input_shape).__name__
-        raise ModelError("input_shape={0} is no shape: numbers without the batch axis, as (3, 224, 224), or a list of such "
+        raise ModelError("input_shape={0} is not a shape: give integers without the batch axis, such as (3, 224, 224), or a list of such "
                          "shapes".format(said)) from None
     if any(n < 0 for one in several for n in one):
         raise ModelError("input_shape has a negative number: {0!r}".format(input_shape))
@@ -98,12 +98,12 @@ def inputs_of(model, input_shape=None, inputs=None, real=False):
             raise ModelError("give either input_shape= or inputs=, not both")
         if isinstance(inputs, dict) or (hasattr(inputs, "keys") and not isinstance(inputs, torch.Tensor)):
             if not all(isinstance(name, str) for name in inputs):
-                raise ModelError("inputs={{...}} has the names of arguments, and {0!r} is none: give positional ones as a tuple".format(
+                raise ModelError("the keys of inputs={{...}} must be names of arguments, and {0!r} is not a name; give positional arguments as a tuple".format(
                     next(name for name in inputs if not isinstance(name, str))))
             return (), dict(inputs)
         return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), {}
     if input_shape is None:
-        raise ModelError("what does the model take? input_shape=(3, 224, 224), without the batch axis, or inputs=: "
+        raise ModelError("the model needs an input: give input_shape=(3, 224, 224), without the batch axis, or inputs=: "
                          "a tensor, a tuple of them, or a dict of keyword arguments")
     like = _first_float(module)
     return tuple(_made(shape, like, real) for shape in _shapes(input_shape)), {}
@@ -526,7 +526,7 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
         raise ModelError("{0} is on meta and has no numbers to run with: move it to a real device (model.to_empty(device='cpu')) "
                          "to time it".format(type(module).__name__))
     if repeats < 1 or warmup < 0:
-        raise ModelError("to time a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
+        raise ModelError("timing a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
     args, kwargs = tuple(args), dict(kwargs or {})
     with _gate.held():
         try:

@@ -193,7 +193,7 @@ def _input(words, model):
     except ValueError:
         shape = [-1]
     if any(d < 0 for d in shape):
-        raise Refused("--input {0}: a shape is numbers with commas between them, as 1,3,224,224".format(words), 2)
+        raise Refused("--input {0}: a shape must be numbers separated by commas, such as 1,3,224,224".format(words), 2)
     # Without data: whoever needs numbers makes them, and most need none, however large it is.
     return name or None, _made(torch, shape, dtype, "meta", 2)
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyse/alloc/alloc_rows.h"
-#include "analyse/alloc/alloc_words.h"
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/processes.h"
 #include "analyse/views.h"
 #include "base/error.h"
@@ -477,7 +477,7 @@ static int make_view(const struct sd_profile *p, const struct sd_view_request *r
     struct table t = { .p = p, .r = &own, .v = v };
     unsigned flags = (r->stacks.choice.is_mine ? SD_ROWS_MINE : 0) |
                      (r->folds_imports ? SD_ROWS_IMPORTS : 0);
-    int rc = sd_alloc_check_which(p, which);
+    int rc = sd_alloc_request_check_which(p, which);
 
     own.alloc.which = which;
     if (rc == 0)
@@ -488,32 +488,32 @@ static int make_view(const struct sd_profile *p, const struct sd_view_request *r
     return rc;
 }
 
-int sd_view_allocations(const struct sd_profile *p, const struct sd_view_request *r,
-                        struct sd_view *v)
+int sd_alloc_view_allocations(const struct sd_profile *p,
+                              const struct sd_view_request *r, struct sd_view *v)
 {
     return make_view(p, r, "allocations", r->alloc.which, v);
 }
 
-int sd_view_leaks(const struct sd_profile *p, const struct sd_view_request *r,
-                  struct sd_view *v)
+int sd_alloc_view_leaks(const struct sd_profile *p, const struct sd_view_request *r,
+                        struct sd_view *v)
 {
     return make_view(p, r, "leaks", SD_WHICH_LEAKS, v);
 }
 
-int sd_view_temporary(const struct sd_profile *p, const struct sd_view_request *r,
-                      struct sd_view *v)
+int sd_alloc_view_temporary(const struct sd_profile *p, const struct sd_view_request *r,
+                            struct sd_view *v)
 {
     return make_view(p, r, "temporary", SD_WHICH_TEMPORARY, v);
 }
 
-int sd_view_allocated(const struct sd_profile *p, const struct sd_view_request *r,
-                      struct sd_view *v)
+int sd_alloc_view_allocated(const struct sd_profile *p, const struct sd_view_request *r,
+                            struct sd_view *v)
 {
     return make_view(p, r, "allocated", SD_WHICH_TOTAL, v);
 }
 
-int sd_view_growing(const struct sd_profile *p, const struct sd_view_request *r,
-                    struct sd_view *v)
+int sd_alloc_view_growing(const struct sd_profile *p, const struct sd_view_request *r,
+                          struct sd_view *v)
 {
     return make_view(p, r, "growing", SD_WHICH_GROWING, v);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/alloc/alloc_words.h"
 #include "analyse/findings/findings.h"
 #include "analyse/views.h"
@@ -133,7 +134,7 @@ static struct sd_view_table *table(struct made *x, const struct sd_view_request 
                                    struct sd_view *v)
 {
     *v = (struct sd_view){ 0 };
-    CHECK(sd_view_allocations(x->p, r, v) == 0 && v->n_tables == 1);
+    CHECK(sd_alloc_view_allocations(x->p, r, v) == 0 && v->n_tables == 1);
     return &v->tables[0];
 }
 
@@ -302,7 +303,8 @@ TEST(alloc_words_give_peak_total_leaks_and_what_is_untracked)
 static bool refuses(const struct sd_profile *p, const struct sd_alloc_request *r,
                     const struct sd_filter *f, int code, const char *text)
 {
-    return sd_alloc_check(p, "x.sonde", r, f) == code && strstr(sd_fail_text(), text);
+    return sd_alloc_request_check(p, "x.sonde", r, f) == code &&
+           strstr(sd_fail_text(), text);
 }
 
 TEST(alloc_sums_refuse_what_only_every_allocation_can_tell)
@@ -316,17 +318,17 @@ TEST(alloc_sums_refuse_what_only_every_allocation_can_tell)
     struct made x;
 
     fill(&x);
-    CHECK(sd_alloc_check(x.p, "x.sonde", &temporary, &whole) == 0);
+    CHECK(sd_alloc_request_check(x.p, "x.sonde", &temporary, &whole) == 0);
     CHECK(refuses(x.p, &at, &late, SD_EUSAGE, "--at 9.0 s is past the end"));
     x.p->allocs.mode = SD_ALLOCS_AGGREGATE;
-    CHECK(sd_alloc_check(x.p, "x.sonde", &peak, &whole) == 0);
+    CHECK(sd_alloc_request_check(x.p, "x.sonde", &peak, &whole) == 0);
     CHECK(refuses(x.p, &temporary, &whole, SD_EUSAGE, "--temporary needs every"));
     CHECK(refuses(x.p, &growing, &whole, SD_EUSAGE, "--growing needs every"));
     CHECK(refuses(x.p, &at, &late, SD_EUSAGE, "--at needs every"));
     CHECK(refuses(x.p, &peak, &from, SD_EUSAGE, "--from needs every"));
-    CHECK(sd_alloc_check_which(x.p, SD_WHICH_GROWING) == SD_EABSENT);
+    CHECK(sd_alloc_request_check_which(x.p, SD_WHICH_GROWING) == SD_EABSENT);
     x.p->allocs.mode = SD_ALLOCS_SAMPLE;
-    CHECK(refuses(x.p, &temporary, &whole, SD_EUSAGE, "x.sonde has samples"));
+    CHECK(refuses(x.p, &temporary, &whole, SD_EUSAGE, "x.sonde has only samples"));
     x.p->allocs.is_recorded = false;
     CHECK(refuses(x.p, &peak, &whole, SD_EABSENT, "record them with: sonde alloc"));
     end(&x);
@@ -355,13 +357,13 @@ TEST(alloc_notes_say_who_did_not_record)
                                         "the collector alloc does not run in 8: a\n"
                                         "1 more such note, which sonde info lists\n"));
     CHECK(!strstr(sd_buf_string(&words), "calls"));
-    CHECK(sd_alloc_check(x.p, "x.sonde", &peak, &whole) == 0);
+    CHECK(sd_alloc_request_check(x.p, "x.sonde", &peak, &whole) == 0);
     x.p->allocs.n_processes = 0;
     CHECK(
         refuses(x.p, &peak, &whole, SD_EABSENT, "no allocations: the collector alloc"));
-    CHECK(sd_alloc_check_which(x.p, SD_WHICH_LEAKS) == SD_EABSENT);
+    CHECK(sd_alloc_request_check_which(x.p, SD_WHICH_LEAKS) == SD_EABSENT);
     x.p->n_notes = 1; /* of another collector */
-    CHECK(sd_alloc_check(x.p, "x.sonde", &peak, &whole) == 0);
+    CHECK(sd_alloc_request_check(x.p, "x.sonde", &peak, &whole) == 0);
     x.p->notes = saved.notes;
     x.p->n_notes = saved.n_notes;
     x.p->allocs.n_processes = saved.allocs.n_processes;

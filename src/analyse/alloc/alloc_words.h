@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ANALYSE_ALLOC_WORDS_H
 #define SD_ANALYSE_ALLOC_WORDS_H
-/* alloc_words: what a recording of allocations amounts to, and what it cannot tell. */
-#include "analyse/alloc/alloc_request.h"
+/* alloc_words: what a recording of allocations amounts to, in sentences. */
 #include "base/buf.h"
 #include "profile/profile.h"
 
@@ -21,12 +20,8 @@ struct sd_alloc_summary {
 void sd_alloc_summarize(const struct sd_profile *p, struct sd_alloc_summary *s);
 /* Four lines: the peak, the total, leaks, and what of RSS nobody allocated. */
 void sd_alloc_words(struct sd_buf *to, const struct sd_profile *p);
-/* SD_EABSENT with a sentence when allocations like these were not recorded. */
-int sd_alloc_check_which(const struct sd_profile *p, enum sd_alloc_which which);
-/* SD_EABSENT or SD_EUSAGE with a sentence when the recording (of the file `name`)
- * cannot answer this. */
-int sd_alloc_check(const struct sd_profile *p, const char *name,
-                   const struct sd_alloc_request *r, const struct sd_filter *filter);
-/* The same of its heap over time. */
-int sd_alloc_check_plot(const struct sd_profile *p, const char *name);
+/* Why the allocations of a process were not recorded: the note after `last` (NULL: the
+ * first), or NULL. */
+const struct sd_note *sd_alloc_words_refusal(const struct sd_profile *p,
+                                             const struct sd_note *last);
 #endif

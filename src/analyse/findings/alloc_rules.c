@@ -100,7 +100,7 @@ static int say_peak(struct sd_finding_case *c, const struct sd_alloc_rows *rows,
                           sd_text_bytes(of, s.peak_bytes));
 }
 
-int sd_find_peak_line(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_peak_line(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct sd_alloc_rows rows = { 0 };
     const struct sd_alloc_row *row;
@@ -129,7 +129,8 @@ static int say_growing(struct sd_finding_case *c, const struct sd_alloc_rows *ro
                           sd_text_bytes(now, row->bytes));
 }
 
-int sd_find_growing_line(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_growing_line(struct sd_finding_case *c,
+                               struct sd_profile_finding *out)
 {
     struct sd_alloc_rows rows = { 0 };
     const struct sd_alloc_row *row;
@@ -159,7 +160,7 @@ static int say_leaks(struct sd_finding_case *c, const struct sd_alloc_rows *rows
 }
 
 /* While a program runs, what is live is no leak. */
-int sd_find_leaks(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_leaks(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct sd_alloc_rows rows = { 0 };
     struct sd_alloc_summary s = { 0 };
@@ -177,7 +178,7 @@ int sd_find_leaks(struct sd_finding_case *c, struct sd_profile_finding *out)
     return rc;
 }
 
-int sd_find_untracked(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_untracked(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     char untracked[SD_TEXT_MAX], rss[SD_TEXT_MAX];
     struct sd_alloc_summary s = { 0 };

@@ -217,7 +217,7 @@ static int selection_cell(struct sd_finding_case *c,
     return text ? 0 : SD_ENOMEM;
 }
 
-int sd_view_findings(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_findings_view(const struct sd_profile *p, const struct sd_view_request *r,
                      struct sd_view *v)
 {
     struct sd_finding_case c = { .arena = &v->arena };

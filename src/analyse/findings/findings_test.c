@@ -195,7 +195,7 @@ TEST(findings_say_first_what_casts_doubt_on_the_others)
                "8.3 % of the samples could not be read or were lost (100 of 1,200)"));
     CHECK(says(&f, "late_rounds",
                "300 rounds of sampling came too late and were left out, beside 1,100 "
-               "samples: a lower rate would be kept"));
+               "samples: choose a lower --rate"));
     CHECK(says(&f, "partial_samples",
                "The newest frames of 9.1 % of the samples could not be read; they end "
                "in [partial]"));

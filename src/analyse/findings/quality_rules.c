@@ -25,7 +25,7 @@ static struct sd_cell percent(double share)
 
 /* What the file lacks, in the words of `complaint`; the figure is that of the first
  * kind of loss. */
-int sd_find_damage(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_damage(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     uint64_t amount = 0;
 
@@ -46,7 +46,8 @@ static bool account_of(const struct sd_finding_case *c, struct sd_sample_account
     return !c->p->is_part && sd_account_of(c->p, a) && a->samples > 0;
 }
 
-int sd_find_lost_samples(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_lost_samples(struct sd_finding_case *c,
+                               struct sd_profile_finding *out)
 {
     struct sd_sample_account a;
     char lost[SD_TEXT_MAX], all[SD_TEXT_MAX];
@@ -66,7 +67,7 @@ int sd_find_lost_samples(struct sd_finding_case *c, struct sd_profile_finding *o
                           sd_text_count(all, (int64_t)(a.samples + a.lost)));
 }
 
-int sd_find_late_rounds(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_late_rounds(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct sd_sample_account a;
     char missed[SD_TEXT_MAX], taken[SD_TEXT_MAX];
@@ -78,7 +79,7 @@ int sd_find_late_rounds(struct sd_finding_case *c, struct sd_profile_finding *ou
     out->view = "threads";
     return sd_finding_say(c, out,
                           "%s rounds of sampling came too late and were left out, "
-                          "beside %s samples: a lower rate would be kept",
+                          "beside %s samples: choose a lower --rate",
                           sd_text_count(missed, (int64_t)a.missed),
                           sd_text_count(taken, (int64_t)a.samples));
 }
@@ -96,7 +97,8 @@ static int64_t count_samples(const struct sd_profile *p, uint32_t flags)
     return n;
 }
 
-int sd_find_partial_samples(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_partial_samples(struct sd_finding_case *c,
+                                  struct sd_profile_finding *out)
 {
     int64_t all = count_samples(c->p, 0);
     int64_t partial = count_samples(c->p, SD_SAMPLE_PARTIAL);
@@ -115,7 +117,7 @@ int sd_find_partial_samples(struct sd_finding_case *c, struct sd_profile_finding
                           100 * share);
 }
 
-int sd_find_few_samples(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_few_samples(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     int64_t n = count_samples(c->p, 0);
 
@@ -129,7 +131,8 @@ int sd_find_few_samples(struct sd_finding_case *c, struct sd_profile_finding *ou
                           n == 1 ? 100.0 : 98 / sqrt((double)n));
 }
 
-int sd_find_busy_machine(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_busy_machine(struct sd_finding_case *c,
+                               struct sd_profile_finding *out)
 {
     double share;
 

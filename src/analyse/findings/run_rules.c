@@ -48,7 +48,8 @@ static int say_line(struct sd_finding_case *c, struct sd_profile_finding *out,
                           share, f->short_file, line);
 }
 
-int sd_find_hottest_line(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_hottest_line(struct sd_finding_case *c,
+                               struct sd_profile_finding *out)
 {
     struct sd_view_source s = { 0 };
     const struct sd_source_file *file = NULL;
@@ -107,7 +108,7 @@ static int say_growth(struct sd_finding_case *c, struct sd_profile_finding *out,
 }
 
 /* Of CPU time where that was measured, as the table has it. */
-int sd_find_growth(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_growth(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct sd_stacks_request traced = { .choice.folds_imports = true };
     struct sd_scaling s;
@@ -179,7 +180,8 @@ static int say_growing(struct sd_finding_case *c, struct sd_profile_finding *out
         sd_text_bytes(first, least[1]), sd_text_bytes(last, least[GROWTH_PARTS - 1]));
 }
 
-int sd_find_growing_memory(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_growing_memory(struct sd_finding_case *c,
+                                 struct sd_profile_finding *out)
 {
     int64_t least[GROWTH_PARTS] = { 0 };
     struct sd_series all;
@@ -239,7 +241,7 @@ static int find_section_peak(struct sd_finding_case *c, const char **section,
 {
     const struct sd_group *best;
     struct sd_groups g;
-    int rc = sd_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
+    int rc = sd_section_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
 
     *section = NULL;
     if (rc < 0)
@@ -251,7 +253,8 @@ static int find_section_peak(struct sd_finding_case *c, const char **section,
     return 0;
 }
 
-int sd_find_section_peak(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_section_peak(struct sd_finding_case *c,
+                               struct sd_profile_finding *out)
 {
     char text[SD_TEXT_MAX];
     const char *section;
@@ -268,7 +271,7 @@ int sd_find_section_peak(struct sd_finding_case *c, struct sd_profile_finding *o
 }
 
 /* Where no section tells. */
-int sd_find_peak_memory(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_peak_memory(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     char text[SD_TEXT_MAX];
     const char *section;
@@ -293,7 +296,8 @@ int sd_find_peak_memory(struct sd_finding_case *c, struct sd_profile_finding *ou
 /* --- Sections */
 
 /* Where there are no stacks to say more. */
-int sd_find_longest_section(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_longest_section(struct sd_finding_case *c,
+                                  struct sd_profile_finding *out)
 {
     double run_ns = (double)sd_run_wall_ns(c->p), percent;
     const struct sd_group *best = NULL;
@@ -302,7 +306,7 @@ int sd_find_longest_section(struct sd_finding_case *c, struct sd_profile_finding
 
     if (sd_profile_has_stacks(c->p) || run_ns <= 0)
         return 0;
-    rc = sd_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
+    rc = sd_section_groups_make(c->p, SD_GROUPS_FLAT, c->arena, &g);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < g.n; i++)

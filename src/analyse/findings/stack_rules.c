@@ -103,7 +103,8 @@ static int say_function(struct sd_finding_case *c, struct sd_profile_finding *ou
 }
 
 /* The program's own come first: they are what can be changed. */
-int sd_find_hottest_function(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_hottest_function(struct sd_finding_case *c,
+                                   struct sd_profile_finding *out)
 {
     int rc = sd_finding_tree(c);
     uint32_t best = rc == 1 ? hottest(&c->tree, is_own) : NONE;
@@ -113,7 +114,7 @@ int sd_find_hottest_function(struct sd_finding_case *c, struct sd_profile_findin
     return rc < 0 ? rc : say_function(c, out, best, share, HOT_PERCENT, "");
 }
 
-int sd_find_libraries(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_libraries(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     int rc = sd_finding_tree(c);
     uint32_t best = rc == 1 ? hottest(&c->tree, is_library) : NONE;
@@ -125,7 +126,7 @@ int sd_find_libraries(struct sd_finding_case *c, struct sd_profile_finding *out)
 }
 
 /* Where calls are traced, imports have a table of their own. */
-int sd_find_imports(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_imports(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     int rc = sd_finding_tree(c);
     uint32_t best = rc == 1 ? hottest(&c->tree, is_import) : NONE;
@@ -254,7 +255,7 @@ static int say_waiting(struct sd_finding_case *c, struct sd_profile_finding *out
                           percent, name ? ", most of it in " : "", name ? name : "");
 }
 
-int sd_find_waiting(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_waiting(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct thread_sums *sums = sum_threads(c->p);
     uint32_t track = sums ? main_thread(c->p, sums) : NONE;
@@ -271,7 +272,7 @@ int sd_find_waiting(struct sd_finding_case *c, struct sd_profile_finding *out)
 /* --- The interpreter's lock */
 
 /* The thread that waits for it most. */
-int sd_find_gil_wait(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_gil_wait(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     struct thread_sums *sums = sum_threads(c->p);
     uint32_t best = NONE;
@@ -334,7 +335,7 @@ static int sum_processes(const struct sd_profile *p, struct holding **out)
 }
 
 /* Of the whole run: how long a part of it took is not known of every selection. */
-int sd_find_gil_held(struct sd_finding_case *c, struct sd_profile_finding *out)
+int sd_finding_of_gil_held(struct sd_finding_case *c, struct sd_profile_finding *out)
 {
     double run_ns = (double)sd_run_wall_ns(c->p), percent = 0;
     struct holding *sums;

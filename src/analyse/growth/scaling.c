@@ -648,8 +648,8 @@ int sd_scaling_make(const struct sd_profile *p, const struct sd_stacks_request *
                                    "calls --scaling");
     if (p->has_calls_cut)
         return sd_fail(SD_EUSAGE,
-                       "growth is found from whole calls, not from what lies in a "
-                       "window: drop --from, --to and --section");
+                       "how time grows with size is found from whole calls, not from "
+                       "parts of them: drop --from, --to and --section");
     rc = sd_scaling_times_make(&g, request);
     if (rc == 0)
         rc = make(&g, request->has_sizes, out);

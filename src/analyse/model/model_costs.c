@@ -477,7 +477,7 @@ int sd_model_costs(const struct sd_model *m, enum sd_model_mode mode,
 int sd_model_costs_within(const struct sd_model *m, enum sd_model_mode mode,
                           uint32_t layer, struct sd_model_costs *costs)
 {
-    const struct sd_mode *how = sd_mode_of(mode);
+    const struct sd_mode *how = sd_model_mode_of(mode);
     int rc;
 
     sd_assert(m->n_layers > 0 && layer < m->n_layers);

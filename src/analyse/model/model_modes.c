@@ -37,7 +37,7 @@ int sd_model_mode_named(const char *name, enum sd_model_mode *mode)
                    all_words + 2);
 }
 
-const struct sd_mode *sd_mode_of(enum sd_model_mode mode)
+const struct sd_mode *sd_model_mode_of(enum sd_model_mode mode)
 {
     static const struct sd_mode all[SD_COUNT_MODES] = {
         [SD_COUNT_METINOR] = { .layer = sd_mode_metinor, .once = true },
@@ -55,7 +55,7 @@ const struct sd_mode *sd_mode_of(enum sd_model_mode mode)
 
 bool sd_model_mode_is_of_modules(enum sd_model_mode mode)
 {
-    return sd_mode_of(mode)->layer != NULL;
+    return sd_model_mode_of(mode)->layer != NULL;
 }
 
 /* --- Questions */

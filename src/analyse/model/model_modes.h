@@ -25,7 +25,7 @@ struct sd_mode {
     bool (*whole)(const struct sd_model *m, uint32_t layer);
 };
 
-const struct sd_mode *sd_mode_of(enum sd_model_mode mode);
+const struct sd_mode *sd_model_mode_of(enum sd_model_mode mode);
 
 /* The layers' own tools. */
 sd_mode_layer sd_mode_metinor, sd_mode_thop, sd_mode_ptflops_hooks, sd_mode_torchinfo;

@@ -206,10 +206,12 @@ int sd_model_bars(const struct sd_model_costs *c, enum sd_model_bars_kind kind,
     else if (rc == 0)
         rc = add_layers(&k, kind == SD_MODEL_BARS_TOP || kind == SD_MODEL_BARS_IMPACT);
     if (rc == 0 && out->n_bars == 0)
-        return sd_fail(SD_EABSENT,
-                       "no layer%s%s has any %s, so there is nothing to draw",
-                       w->type ? " of type " : "", w->type ? w->type : "",
-                       sd_model_metric_title(w->model_metric));
+        return sd_fail(
+            SD_EABSENT, "%s is 0 for every layer%s%s, so there is nothing to draw%s",
+            kind == SD_MODEL_BARS_MEMORY ? "the memory read and written"
+                                         : sd_model_metric_title(w->model_metric),
+            w->type ? " of type " : "", w->type ? w->type : "",
+            kind == SD_MODEL_BARS_MEMORY ? "" : "; choose another metric");
     return rc == 0 ? cut(&k) : rc;
 }
 

@@ -50,8 +50,10 @@ int sd_model_roofline(const struct sd_model_costs *c, const struct sd_view_reque
     *out =
         (struct sd_view_roofline){ .peak = r->peak_flops, .bandwidth = r->bandwidth };
     if (r->peak_flops <= 0 || r->bandwidth <= 0)
-        return sd_fail(SD_EABSENT, "the peak of this machine is not known; sonde info "
-                                   "--machine --fresh measures it");
+        return sd_fail(
+            SD_EABSENT,
+            "the highest speed of this machine (FLOP/s and memory bandwidth) is not "
+            "known; to measure it: sonde info --machine --fresh");
     out->points = sd_arena_alloc(a, (c->n_rows + 1) * sizeof *out->points);
     if (!out->points)
         return sd_no_memory();

@@ -68,40 +68,40 @@ static int finish(const struct sd_view_request *w, struct sd_view *v, int rc)
     return rc;
 }
 
-int sd_view_layers(const struct sd_model_costs *c, const struct sd_view_request *r,
-                   struct sd_view *v)
+int sd_model_view_layers(const struct sd_model_costs *c,
+                         const struct sd_view_request *r, struct sd_view *v)
 {
     return finish(r, v,
                   r->is_tree ? sd_model_table_of_tree(c, r, v)
                              : sd_model_table_of_layers(c, r, v));
 }
 
-int sd_view_types(const struct sd_model_costs *c, const struct sd_view_request *r,
-                  struct sd_view *v)
+int sd_model_view_types(const struct sd_model_costs *c, const struct sd_view_request *r,
+                        struct sd_view *v)
 {
     return finish(r, v, add_named(c, r, v, "types"));
 }
 
-int sd_view_operators(const struct sd_model_costs *c, const struct sd_view_request *r,
-                      struct sd_view *v)
+int sd_model_view_operators(const struct sd_model_costs *c,
+                            const struct sd_view_request *r, struct sd_view *v)
 {
     return finish(r, v, add_named(c, r, v, "operators"));
 }
 
-int sd_view_unsupported(const struct sd_model_costs *c, const struct sd_view_request *r,
-                        struct sd_view *v)
+int sd_model_view_unsupported(const struct sd_model_costs *c,
+                              const struct sd_view_request *r, struct sd_view *v)
 {
     return finish(r, v, add_named(c, r, v, "unsupported"));
 }
 
-int sd_view_tensors(const struct sd_model_costs *c, const struct sd_view_request *r,
-                    struct sd_view *v)
+int sd_model_view_tensors(const struct sd_model_costs *c,
+                          const struct sd_view_request *r, struct sd_view *v)
 {
     return finish(r, v, sd_model_table_of_tensors(c, v));
 }
 
-int sd_view_dtypes(const struct sd_model_costs *c, const struct sd_view_request *r,
-                   struct sd_view *v)
+int sd_model_view_dtypes(const struct sd_model_costs *c,
+                         const struct sd_view_request *r, struct sd_view *v)
 {
     return finish(r, v, sd_model_table_of_dtypes(c, v));
 }
@@ -116,37 +116,37 @@ static int add_bars(const struct sd_model_costs *c, const struct sd_view_request
     return d ? sd_model_bars(c, kind, r, &v->arena, &d->bars) : SD_ENOMEM;
 }
 
-int sd_view_top_bars(const struct sd_model_costs *c, const struct sd_view_request *r,
-                     struct sd_view *v)
+int sd_model_view_top_bars(const struct sd_model_costs *c,
+                           const struct sd_view_request *r, struct sd_view *v)
 {
     return add_bars(c, r, v, "top_bars", SD_MODEL_BARS_TOP);
 }
 
-int sd_view_impact_bars(const struct sd_model_costs *c, const struct sd_view_request *r,
-                        struct sd_view *v)
+int sd_model_view_impact_bars(const struct sd_model_costs *c,
+                              const struct sd_view_request *r, struct sd_view *v)
 {
     return add_bars(c, r, v, "impact_bars", SD_MODEL_BARS_IMPACT);
 }
 
-int sd_view_layer_bars(const struct sd_model_costs *c, const struct sd_view_request *r,
-                       struct sd_view *v)
+int sd_model_view_layer_bars(const struct sd_model_costs *c,
+                             const struct sd_view_request *r, struct sd_view *v)
 {
     return add_bars(c, r, v, "layer_bars", SD_MODEL_BARS_LAYERS);
 }
 
-int sd_view_memory_bars(const struct sd_model_costs *c, const struct sd_view_request *r,
-                        struct sd_view *v)
+int sd_model_view_memory_bars(const struct sd_model_costs *c,
+                              const struct sd_view_request *r, struct sd_view *v)
 {
     return add_bars(c, r, v, "memory_bars", SD_MODEL_BARS_MEMORY);
 }
 
-int sd_view_type_bars(const struct sd_model_costs *c, const struct sd_view_request *r,
-                      struct sd_view *v)
+int sd_model_view_type_bars(const struct sd_model_costs *c,
+                            const struct sd_view_request *r, struct sd_view *v)
 {
     return add_bars(c, r, v, "type_bars", SD_MODEL_BARS_TYPES);
 }
 
-int sd_view_model_roofline(const struct sd_model_costs *c,
+int sd_model_view_roofline(const struct sd_model_costs *c,
                            const struct sd_view_request *r, struct sd_view *v)
 {
     struct sd_drawing *d = sd_view_draw(v, "roofline", SD_SHAPE_ROOFLINE);
@@ -154,8 +154,8 @@ int sd_view_model_roofline(const struct sd_model_costs *c,
     return d ? sd_model_roofline(c, r, &v->arena, &d->roofline) : SD_ENOMEM;
 }
 
-int sd_view_layer_map(const struct sd_model_costs *c, const struct sd_view_request *r,
-                      struct sd_view *v)
+int sd_model_view_layer_map(const struct sd_model_costs *c,
+                            const struct sd_view_request *r, struct sd_view *v)
 {
     struct sd_drawing *d = sd_view_draw(v, "map", SD_SHAPE_MAP);
 

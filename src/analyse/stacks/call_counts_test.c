@@ -267,7 +267,7 @@ TEST(traced_imports_hang_below_what_imported_them)
     struct sd_view v = { 0 };
     const struct sd_view_table *t;
 
-    CHECK(sd_view_imports(p, &raw, &v) == 0);
+    CHECK(sd_imports_view(p, &raw, &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 3 && strcmp(cell(t, 0, "module")->text, "train") == 0);
     CHECK(cell(t, 0, "own")->number == 7000 && cell(t, 0, "loading")->number == 500);
@@ -286,7 +286,7 @@ TEST(traced_threads_have_a_row_each)
     struct sd_profile *p = load(&m, 2);
     struct sd_view v = { 0 };
 
-    CHECK(sd_view_threads(p, &(struct sd_view_request){ 0 }, &v) == 0 &&
+    CHECK(sd_threads_view(p, &(struct sd_view_request){ 0 }, &v) == 0 &&
           v.tables[0].n_rows == 2);
     CHECK(cell(&v.tables[0], 0, "calls")->number == 12);
     CHECK(cell(&v.tables[0], 1, "thread")->number == 9);
@@ -385,9 +385,9 @@ TEST(traced_tables_that_find_no_memory_leave_nothing)
         if (rc == 0)
             rc = sd_analyse_call_tree(p, &request, 0, &v);
         if (rc == 0)
-            rc = sd_view_imports(p, &how, &v);
+            rc = sd_imports_view(p, &how, &v);
         if (rc == 0)
-            rc = sd_view_threads(p, &how, &v);
+            rc = sd_threads_view(p, &how, &v);
         if (rc == 0)
             rc = sd_stacks_by_thread(p, &how, make_tree, &v);
         sd_view_release(&v);

@@ -403,6 +403,28 @@ static int sum_callees(struct sd_calltree *t)
     return 0;
 }
 
+void sd_calltree_put_metrics(struct sd_buf *to, const struct sd_profile *p,
+                             enum sd_evidence e)
+{
+    const struct sd_stack_totals *t = &p->evidence[e].stacks;
+
+    for (uint32_t i = 0; i < t->n_metrics; i++)
+        sd_buf_printf(to, "%s%s", i ? ", " : "", p->metrics[t->metrics[i].at].name);
+}
+
+int sd_calltree_refuse_metric(const struct sd_profile *p, enum sd_evidence e,
+                              const char *name)
+{
+    struct sd_buf words = { 0 };
+    int rc;
+
+    sd_calltree_put_metrics(&words, p, e);
+    rc = sd_fail(SD_EUSAGE, "%s have no metric \"%s\"; the metrics of %s are %s",
+                 sd_evidence[e].name, name, sd_evidence[e].name, sd_buf_string(&words));
+    sd_buf_release(&words);
+    return rc;
+}
+
 static int choose_metric(struct sd_calltree *t, const char *name)
 {
     const char *wanted = name ? name : sd_evidence_metric(t->p, t->evidence);
@@ -410,8 +432,7 @@ static int choose_metric(struct sd_calltree *t, const char *name)
 
     t->metric = sd_totals_metric(t->p, t->totals, wanted);
     if (t->metric == NONE && name && t->n_metrics > 0)
-        return sd_fail(SD_EUSAGE, "%s have no metric \"%s\"",
-                       sd_evidence[t->evidence].name, name);
+        return sd_calltree_refuse_metric(t->p, t->evidence, name);
     if (t->metric == NONE)
         t->metric = 0;
     t->n_samples = samples == NONE ? 0 : t->all[samples];
@@ -509,8 +530,8 @@ const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
     return name;
 }
 
-int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
-                  struct sd_buf *label)
+int sd_callee_match_site(const struct sd_site *s, const struct sd_matcher *match,
+                         struct sd_buf *label)
 {
     int rc = sd_matcher_find(match, s->name);
 
@@ -534,7 +555,7 @@ int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match
     if (match && !*out)
         return sd_no_memory();
     for (size_t i = 0; match && i < t->n_callees && rc >= 0; i++) {
-        rc = sd_site_match(&t->p->sites[t->callees[i].site.at], match, &label);
+        rc = sd_callee_match_site(&t->p->sites[t->callees[i].site.at], match, &label);
         (*out)[i] = rc > 0;
     }
     sd_buf_release(&label);

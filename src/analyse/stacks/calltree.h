@@ -106,12 +106,18 @@ const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
 /* Does the function match, by its name, its file or both as pstats writes them
  * (file:line(name))?  1, 0 or negative with a sentence; `label` is scratch space,
  * which the caller releases. */
-int sd_site_match(const struct sd_site *s, const struct sd_matcher *match,
-                  struct sd_buf *label);
+int sd_callee_match_site(const struct sd_site *s, const struct sd_matcher *match,
+                         struct sd_buf *label);
 /* Which of the callees match: one answer for each, to be freed.  NULL for all of them
  * when nothing is looked for. */
 int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,
                      bool **out);
+/* Adds the metrics of an evidence with stacks: "samples, wall, cpu". */
+void sd_calltree_put_metrics(struct sd_buf *to, const struct sd_profile *p,
+                             enum sd_evidence e);
+/* SD_EUSAGE with a sentence: that evidence has no such metric. */
+int sd_calltree_refuse_metric(const struct sd_profile *p, enum sd_evidence e,
+                              const char *name);
 /* The evidence that is chosen, which has stacks. */
 enum sd_evidence sd_sample_choice_evidence(const struct sd_profile *p,
                                            const struct sd_sample_choice *choice);

@@ -275,8 +275,7 @@ static int choose_metric(struct sd_flametree *t)
         name = sd_evidence_metric(t->p, t->evidence);
     t->metric = sd_totals_metric(t->p, t->totals, name);
     if (t->metric == NONE && t->totals->n > 0)
-        return sd_fail(SD_EUSAGE, "%s have no metric \"%s\"",
-                       sd_evidence[t->evidence].name, name);
+        return sd_calltree_refuse_metric(t->p, t->evidence, name);
     sd_assert(t->metric == NONE || t->metric < t->totals->n_metrics);
     t->tracing = NONE;
     if (t->request->stacks.is_raw &&

@@ -38,14 +38,24 @@ static const char *words_of(struct sd_graph_source *s, enum sd_evidence e)
 /* Of calls a graph shows times; how many they were is at its lines anyway. */
 static int check_metric(const struct sd_profile *p, const char *metric)
 {
+    struct sd_buf others = { 0 };
+    int rc;
+
     if (!metric ||
         (sd_profile_carries(p, metric) && sd_profile_evidence(p, metric) != SD_CALLS) ||
         strcmp(metric, "time") == 0 || strcmp(metric, "cpu_time") == 0)
         return 0;
-    return sd_fail(SD_EUSAGE,
-                   "a call graph cannot show \"%s\"; --metric takes time or cpu_time "
-                   "(of calls), or a metric of samples",
-                   metric);
+    for (enum sd_evidence e = 0; e < SD_EVIDENCES; e++)
+        if (e != SD_CALLS && sd_evidence_has_stacks(e) && sd_profile_has(p, e)) {
+            sd_buf_printf(&others, ", and of %s ", sd_evidence[e].name);
+            sd_calltree_put_metrics(&others, p, e);
+        }
+    rc = sd_fail(SD_EUSAGE,
+                 "a call graph cannot show the metric \"%s\"; --metric takes of traced "
+                 "calls time and cpu_time%s",
+                 metric, sd_buf_string(&others));
+    sd_buf_release(&others);
+    return rc;
 }
 
 int sd_graph_source_of_profile(struct sd_graph_source *s, const struct sd_profile *p,

@@ -186,7 +186,7 @@ static int import_table(const struct imports *m, struct sd_view *v)
 }
 
 /* Modules as they were imported, one below the one that imported it first. */
-int sd_view_imports(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_imports_view(const struct sd_profile *p, const struct sd_view_request *r,
                     struct sd_view *v)
 {
     struct sd_stacks_request all = r->stacks;

@@ -225,7 +225,7 @@ TEST(threads_say_how_much_was_idle_and_how_much_held_the_lock)
 
     make(&m);
     p = sd_maker_load(&m, NULL);
-    CHECK(sd_view_threads(p, &(struct sd_view_request){ 0 }, &v) == 0);
+    CHECK(sd_threads_view(p, &(struct sd_view_request){ 0 }, &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 2);
     CHECK(cell(t, "name", "MainThread", "samples")->number == 100);
@@ -254,7 +254,7 @@ TEST(hot_tables_of_a_profile_without_samples_are_empty)
     CHECK(sd_analyse_functions(p, REQUEST(choice, LINE), &v) == 0);
     CHECK(sd_analyse_call_tree(p, REQUEST(choice, FUNCTION), 0.5, &v) == 0);
     CHECK(sd_analyse_calls(p, REQUEST(choice, FUNCTION), SD_CALLERS, NULL, &v) == 0);
-    CHECK(sd_view_threads(p, &(struct sd_view_request){ 0 }, &v) == 0);
+    CHECK(sd_threads_view(p, &(struct sd_view_request){ 0 }, &v) == 0);
     for (size_t i = 0; i < v.n_tables; i++)
         CHECK(v.tables[i].n_rows == 0);
     CHECK(v.n_tables == 5);
@@ -308,7 +308,7 @@ TEST(hot_tables_survive_every_allocation_that_fails)
         if (rc == 0)
             rc = sd_analyse_calls(p, REQUEST(choice, FUNCTION), SD_CALLEES, NULL, &v);
         if (rc == 0)
-            rc = sd_view_threads(p, &(struct sd_view_request){ 0 }, &v);
+            rc = sd_threads_view(p, &(struct sd_view_request){ 0 }, &v);
         CHECK(rc == 0 || rc == SD_ENOMEM);
         CHECK(rc < 0 || v.n_tables == 4);
         sd_view_release(&v);

@@ -216,7 +216,7 @@ static int put_names(const struct sd_profile *p, enum sd_evidence e,
 /* Of samples how many, for how long, and how many of them idle, holding the
  * interpreter's lock, waiting for it, partial; of other evidence a sum for each metric.
  */
-int sd_view_threads(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_threads_view(const struct sd_profile *p, const struct sd_view_request *r,
                     struct sd_view *v)
 {
     enum sd_evidence e = sd_sample_choice_evidence(p, &r->stacks.choice);

@@ -352,7 +352,7 @@ static int draw(const struct sd_profile *p, enum sd_evidence e, const char *name
 }
 
 /* Samples, and traced calls of which it is known when they were. */
-int sd_view_time_stacks(const struct sd_profile *p, const struct sd_view_request *r,
+int sd_time_stacks_view(const struct sd_profile *p, const struct sd_view_request *r,
                         struct sd_view *v)
 {
     bool has_calls = r->call_slices && sd_profile_has(p, SD_CALLS);

@@ -72,7 +72,10 @@ static int say_nothing(const struct asked *a)
 
     sd_sampler_free(s, NULL);
     if (rc == 0)
-        rc = sd_fail(SD_ETORN, "no thread of process %d runs Python now", (int)a->pid);
+        rc = sd_fail(SD_ETORN,
+                     "process %d has a Python, but none of its threads runs Python at "
+                     "the moment; try again",
+                     (int)a->pid);
     return sd_say_failure(rc);
 }
 

@@ -205,8 +205,10 @@ static int watch(struct sd_top *t, struct asked *a, pid_t pid,
     rc = show(t, a);
     if (rc == 0 && t->shown.has_ended && t->shown.counts.samples == 0 &&
         rounds.before.samples == 0)
-        rc = sd_fail(SD_EGONE,
-                     "the program ended before sonde saw a Python thread in it");
+        rc =
+            sd_fail(SD_EGONE, "the program ended before sonde saw a Python thread in "
+                              "it: it runs no Python, or ended too soon to be sampled; "
+                              "`sonde calls` records every call of a short program");
     sd_top_release(&t->shown);
     sd_rounds_stop(&rounds);
     return rc;

@@ -54,7 +54,8 @@ static int too_large(const struct sd_model_costs *c, enum sd_model_metric metric
                        at - 1);
     return sd_fail(SD_EUSAGE,
                    "a graph of %s boxes is too large to look at, and this model has "
-                   "too many layers side by side for any --depth; its tables show them",
+                   "too many layers side by side for any --depth; its tables (without "
+                   "--graph) show all of its layers",
                    n);
 }
 

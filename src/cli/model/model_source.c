@@ -312,7 +312,7 @@ static int let_it_count(const struct starting *s, int *status)
 
     if (rc == 0 && ended < 0)
         return sd_fail(SD_EGONE,
-                       "the Python process was killed by signal %d (%s) before it "
+                       "the Python process was killed by signal %d (%s) before it had "
                        "counted the model",
                        -ended, strsignal(-ended));
     if (rc == 0)

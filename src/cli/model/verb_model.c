@@ -357,7 +357,8 @@ static int know_machine(struct sd_machine *machine)
 {
     if (sd_machine_load(machine) == 0)
         return 0;
-    sd_say("measuring the peak of this machine once (sonde info --machine shows it)");
+    sd_say("measuring once the highest speed of this machine (FLOP/s and memory "
+           "bandwidth); sonde info --machine shows the result");
     return sd_measured_machine_known(true, machine);
 }
 
@@ -368,10 +369,10 @@ static int add_machine(const struct sd_model_costs *c, struct sd_view_request *r
     int rc;
 
     if (c->total.time_ns >= 0 && !is_timed_here(c->model))
-        return sd_fail(
-            SD_EABSENT,
-            "this model was timed on another or an unknown machine or device, so its "
-            "layers cannot be drawn in this machine's roofline");
+        return sd_fail(SD_EABSENT,
+                       "this model was timed on another or an unknown machine or "
+                       "device, so its layers cannot be drawn in this machine's "
+                       "roofline; count it again on this machine with --runtime");
     rc = know_machine(&machine);
     if (rc < 0)
         return rc;
@@ -530,9 +531,9 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
         w->views.peak_flops = sd_machine_peak(&machine, sd_model_words_dtype(m));
         return 0;
     }
-    return sd_model_note(m,
-                         "the peak of this machine is not known; sonde info --machine "
-                         "measures it, for a column peak%% beside the times");
+    return sd_model_note(
+        m, "the highest speed of this machine (FLOP/s) is not known; after `sonde info "
+           "--machine` has measured it, the table has a column peak%%");
 }
 
 /* Other tools count what torch runs; a file has neither its modules nor, of weights
@@ -545,7 +546,8 @@ static int check_count(const struct sd_model *m, enum sd_model_mode mode)
         return 0;
     if (!sd_model_knows_operators(m))
         return sd_fail(SD_EUSAGE,
-                       "--count %s needs operators, and a file of weights holds none",
+                       "--count %s needs operators, and a file of weights holds none; "
+                       "drop --count, or give the model as .onnx or as pkg.mod:factory",
                        sd_model_mode_name(mode));
     if (sd_model_mode_is_of_modules(mode))
         return sd_fail(SD_EUSAGE,
@@ -568,9 +570,11 @@ static int check_types(const struct sd_model *m, const struct request *w)
         asks = !*sd_model_text(m, m->layers[i].type);
     if (!asks || sd_model_knows_operators(m))
         return 0;
-    return sd_fail(SD_EUSAGE,
-                   "%s needs the types of layers, and a file of weights has none",
-                   w->views.type ? "--type" : "--plot types");
+    return sd_fail(
+        SD_EUSAGE,
+        "%s needs the types of layers (Linear, Conv2d, ...), which a file of weights "
+        "does not name; give the model as .onnx or as pkg.mod:factory",
+        w->views.type ? "--type" : "--plot types");
 }
 
 static int note_beyond(struct sd_model *m, const struct sd_model_costs *c,

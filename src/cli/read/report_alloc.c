@@ -2,6 +2,7 @@
 /* report_alloc: reads the options of `report --alloc` and prints allocations. */
 #include <string.h>
 
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/alloc/alloc_words.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -107,14 +108,16 @@ static int read_stacks(struct sd_report_request *a, const char *metric)
                         a->form == SD_FORM_PICTURE;
 
     if (v[SD_REPORT_LINES].number && (is_of_stacks || a->form == SD_FORM_PLOT))
-        return sd_fail(SD_EUSAGE, "--lines is a list; drop it, or --tree, --flame and "
-                                  "--plot");
+        return sd_fail(
+            SD_EUSAGE,
+            "--lines makes a list; drop --lines, or --tree, --flame and --plot");
     if (v[SD_REPORT_LINES].number && a->views.alloc.by != SD_ROWS_BY_LINE)
-        return sd_fail(SD_EUSAGE, "--lines has rows by line; drop it or --by %s",
+        return sd_fail(SD_EUSAGE, "--lines makes rows by line; drop --lines or --by %s",
                        v[SD_REPORT_BY].text);
     if (is_of_stacks && !metric)
-        return sd_fail(SD_EUSAGE,
-                       "--growing is a table; drop it, or --tree and --flame");
+        return sd_fail(
+            SD_EUSAGE,
+            "--growing makes a table; drop --growing, or --tree and --flame");
     if (is_of_stacks || a->form == SD_FORM_PAGE) {
         a->views.stacks.choice.evidence = &sd_evidence[SD_ALLOCATIONS];
         a->views.stacks.choice.metric = metric;
@@ -176,9 +179,10 @@ int sd_report_alloc_check(const struct sd_report_request *a, const struct sd_pro
     int rc = 0;
 
     if (a->v[SD_REPORT_ALLOC].number)
-        rc = sd_alloc_check(p, a->words[0], &a->views.alloc, &a->views.selection);
+        rc = sd_alloc_request_check(p, a->words[0], &a->views.alloc,
+                                    &a->views.selection);
     if (rc == 0 && a->v[SD_REPORT_ALLOC].number && a->form == SD_FORM_PLOT)
-        rc = sd_alloc_check_plot(p, a->words[0]);
+        rc = sd_alloc_request_check_plot(p, a->words[0]);
     return rc;
 }
 

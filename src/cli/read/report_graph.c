@@ -126,7 +126,7 @@ static int check_options(const struct sd_report_request *a,
                            "--%s has no effect on a call graph; drop it or --graph",
                            options[i].name);
         if (!sd_input_gives_profile(input))
-            return sd_report_not_of(a, i, input, file);
+            return sd_report_stats_refuse(a, i, input, file);
     }
     if (strcmp(a->v[SD_REPORT_BY].text, "line") == 0)
         return sd_fail(SD_EUSAGE, "a call graph shows functions or modules, not lines");

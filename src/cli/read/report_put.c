@@ -135,7 +135,8 @@ static int put_tables(const struct sd_report_request *a, const struct sd_profile
     return rc;
 }
 
-bool sd_report_is_flame(const struct sd_report_request *a, const struct sd_profile *p)
+bool sd_report_put_is_flame(const struct sd_report_request *a,
+                            const struct sd_profile *p)
 {
     return a->form == SD_FORM_FLAME ||
            (a->form == SD_FORM_PICTURE && sd_profile_has_stacks(p));
@@ -176,14 +177,14 @@ static int put_page(const struct sd_report_request *a, const struct sd_profile *
     return sd_page_put_profile(&request, p, a->paths, (size_t)a->n_words, out);
 }
 
-int sd_report_write(const struct sd_report_request *a, const struct sd_profile *p)
+int sd_report_put_result(const struct sd_report_request *a, const struct sd_profile *p)
 {
     struct sd_export_file file;
     int rc = sd_report_request_open(a, &file);
 
     if (rc < 0)
         return rc;
-    if (sd_report_is_flame(a, p))
+    if (sd_report_put_is_flame(a, p))
         rc = put_flame(a, p, &file.out);
     else if (a->form == SD_FORM_PAGE)
         rc = put_page(a, p, &file.out);

@@ -192,9 +192,9 @@ static int check_growth(const struct sd_report_request *a)
 
         if (is_vain && a->v[option].is_given && is_growth_alone(a->v))
             return sd_fail(SD_EUSAGE,
-                           "--%s has no effect on %sgrowth; drop it or --scaling",
+                           "--%s has no effect on %s of --scaling; drop one of the two",
                            a->command->verb->options[option].name,
-                           is_picture ? "a picture of " : "");
+                           is_picture ? "the picture" : "the table");
     }
     return 0;
 }

@@ -23,8 +23,8 @@ static const size_t for_lines[] = {
     SD_REPORT_FORCE,     SD_REPORT_SOURCE, SD_REPORT_SHARE
 };
 
-int sd_report_not_of(const struct sd_report_request *a, size_t option,
-                     const struct sd_input *input, const char *file)
+int sd_report_stats_refuse(const struct sd_report_request *a, size_t option,
+                           const struct sd_input *input, const char *file)
 {
     return sd_fail(SD_EUSAGE, "--%s%s needs a capture; %s is %s, which holds %s",
                    option == SD_REPORT_SIGNATURES && !a->v[option].number ? "no-" : "",
@@ -42,7 +42,7 @@ static int check(const struct sd_report_request *a, const size_t *known, size_t 
         for (k = 0; k < n && known[k] != i; k++)
             continue;
         if (k == n && a->v[i].is_given)
-            return sd_report_not_of(a, i, a->input, a->words[0]);
+            return sd_report_stats_refuse(a, i, a->input, a->words[0]);
     }
     if (a->form <= SD_FORM_JSON || a->form == SD_FORM_PAGE)
         return 0;

@@ -24,7 +24,9 @@ enum { PROCESSES_SHOWN = 20 };
 static const struct sd_option options[] = {
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
     [OPT_MACHINE] = { "machine", SD_FLAG, NULL,
-                      "show the peak of this machine: arithmetic and memory", 0, NULL },
+                      "show the highest speed of this machine: arithmetic and memory "
+                      "bandwidth",
+                      0, NULL },
     [OPT_FRESH] = { "fresh", SD_FLAG, NULL,
                     "with --machine: measure again, even if it was before", 0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
@@ -357,12 +359,11 @@ const struct sd_verb sd_verb_info = {
     .about = "Prints what a capture is: the command, host and collectors, when and how "
              "long it was recorded, how the program ended, and whether anything of the "
              "recording is missing. Works on a capture that is still being written or "
-             "whose writer was killed.\n\n"
-             "With --machine: the peak of this machine, measured once and kept in the "
-             "cache folder (XDG_CACHE_HOME): operations a second for each type of "
-             "number with the widest instructions of the processor, bytes a second "
-             "from each level of memory, of one core and of all. sonde model compares "
-             "run times with it.",
+             "whose writer was killed.\n\nWith --machine: the highest speed of this "
+             "machine, measured once and kept in the cache folder (XDG_CACHE_HOME): "
+             "operations a second for each type of number with the widest instructions "
+             "of the processor, bytes a second from each level of memory, of one core "
+             "and of all. sonde model compares run times with it.",
     .examples = "sonde info train.sonde\n"
                 "sonde info train.sonde --json | jq .status\n"
                 "sonde info --machine\n",

@@ -311,7 +311,6 @@ static int check_has_no_lprof_options(const struct sd_report_request *a)
  * what they do not have, and so do plots of readings. */
 static int check_metric(const struct sd_report_request *a, const struct sd_profile *p)
 {
-    const struct sd_stack_totals *calls = &p->evidence[SD_CALLS].stacks;
     const char *metric = a->v[SD_REPORT_METRIC].text;
     struct sd_buf words = { 0 };
     int rc;
@@ -320,9 +319,11 @@ static int check_metric(const struct sd_report_request *a, const struct sd_profi
         a->form == SD_FORM_GRAPH || a->v[SD_REPORT_SCALING].number ||
         sd_profile_carries(p, metric))
         return 0;
-    for (uint32_t i = 0; i < calls->n_metrics; i++)
-        sd_buf_printf(&words, "%s%s", i ? ", " : "",
-                      p->metrics[calls->metrics[i].at].name);
+    sd_calltree_put_metrics(&words, p, SD_CALLS);
+    if (sd_profile_has(p, SD_SAMPLES)) {
+        sd_buf_text(&words, "; those of samples are ");
+        sd_calltree_put_metrics(&words, p, SD_SAMPLES);
+    }
     rc = sd_fail(SD_EUSAGE, "%s have no metric \"%s\"; the metrics of calls are %s",
                  sd_profile_has(p, SD_SAMPLES) ? "calls and samples" : "calls", metric,
                  sd_buf_string(&words));
@@ -342,7 +343,7 @@ int sd_report_check_left(const struct sd_report_request *a, const struct sd_prof
         if (a->v[narrowing[i]].is_given && !sd_profile_has(p, shown))
             return sd_fail(SD_EABSENT,
                            "--%s leaves nothing of what was %s, so there is nothing to "
-                           "draw",
+                           "draw; drop it, or give another value",
                            options[narrowing[i]].name,
                            sd_profile_recorded(p, shown) ? sd_evidence[shown].verb
                                                          : sd_evidence_verbs(verbs));
@@ -363,18 +364,19 @@ int sd_report_check_traced(const struct sd_report_request *a,
          i < sizeof others / sizeof *others && !sd_profile_has(p, SD_CALLS); i++)
         if (a->v[others[i]].is_given &&
             (others[i] != SD_REPORT_RAW || !sd_profile_has(p, SD_LINES)))
-            return sd_fail(SD_EUSAGE,
-                           "--%s needs %s and there are none here; record them with: "
-                           "%s",
-                           options[others[i]].name, calls->title, calls->command);
+            return sd_fail(
+                SD_EUSAGE,
+                "--%s needs %s, and the capture has none; record them with: %s",
+                options[others[i]].name, calls->title, calls->command);
     if (a->v[SD_REPORT_PER_THREAD].number && !sd_profile_has_stacks(p))
-        return sd_needs_fail(SD_EUSAGE, "--per-thread shows stacks, and there are",
+        return sd_needs_fail(SD_EUSAGE,
+                             "--per-thread shows stacks, and the capture has",
                              SD_HOLDS_STACKS);
     if (a->v[SD_REPORT_HOTTEST].number && !sd_profile_has(p, SD_LINES))
-        return sd_fail(SD_EUSAGE,
-                       "--hottest needs %s and there are none here; record them with: "
-                       "%s",
-                       lines->title, lines->command);
+        return sd_fail(
+            SD_EUSAGE,
+            "--hottest needs %s, and the capture has none; record them with: %s",
+            lines->title, lines->command);
     if (a->v[SD_REPORT_GIL].number && shown != SD_SAMPLES)
         return sd_fail(SD_EUSAGE,
                        "--gil works on samples only; %s do not record who held the GIL",
@@ -454,7 +456,8 @@ static int check_functions_match(const struct sd_report_request *a,
     if (!a->views.match || a->views.stacks.by == SD_CALLS_BY_MODULE)
         return 0;
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++)
-        rc = sd_site_match(&p->sites[p->stacks[i].site.at], a->views.match, &label);
+        rc = sd_callee_match_site(&p->sites[p->stacks[i].site.at], a->views.match,
+                                  &label);
     sd_buf_release(&label);
     if (rc == 0)
         return sd_fail(SD_EUSAGE, "no recorded function matches \"%s\"", a->calls_of);
@@ -466,7 +469,7 @@ static bool leaves_idle_out(const struct sd_report_request *a,
 {
     if (a->views.stacks.choice.is_gil_only)
         return false;
-    if (sd_report_is_flame(a, p))
+    if (sd_report_put_is_flame(a, p))
         return !a->views.stacks.choice.has_idle;
     return a->form <= SD_FORM_JSON && sd_views_leave_idle_out(p, &a->views);
 }
@@ -504,7 +507,7 @@ static int write_with_slices(const struct sd_report_request *a,
         rc = sd_captures_slices_of(p, SD_CALLS, a->paths, n, filter, &calls);
     with.views.call_slices = rc == 1 ? &calls : NULL;
     if (rc >= 0)
-        rc = sd_report_write(&with, p);
+        rc = sd_report_put_result(&with, p);
     sd_slices_release(&slices);
     sd_slices_release(&calls);
     return rc;
@@ -551,7 +554,7 @@ static int report_captures(const struct sd_report_request *a)
         rc = check_functions_match(a, p);
     if (rc == 0)
         rc = sd_views_need_slices(&a->views) ? write_with_slices(a, p)
-                                             : sd_report_write(a, p);
+                                             : sd_report_put_result(a, p);
     if (rc == 0 && leaves_idle_out(a, p))
         sd_idle_samples_say(a->command, p, NULL);
     if (rc == 0 && missing_of(p)) {

@@ -140,9 +140,10 @@ int sd_report_alloc_put(const struct sd_report_request *a, const struct sd_profi
 void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
                            const struct sd_report_request *a);
 /* A flame graph, by name or because a picture of it is one? */
-bool sd_report_is_flame(const struct sd_report_request *a, const struct sd_profile *p);
+bool sd_report_put_is_flame(const struct sd_report_request *a,
+                            const struct sd_profile *p);
 /* The whole answer, to where it was asked for. */
-int sd_report_write(const struct sd_report_request *a, const struct sd_profile *p);
+int sd_report_put_result(const struct sd_report_request *a, const struct sd_profile *p);
 
 /* --- report_graph.c */
 
@@ -154,6 +155,6 @@ int sd_report_graph_of(const struct sd_report_request *a);
 /* Of files with functions and their callers alone, or their lines alone. */
 int sd_report_stats(const struct sd_report_request *a);
 /* SD_EUSAGE: this option, as it was typed, is about what such a file does not have. */
-int sd_report_not_of(const struct sd_report_request *a, size_t option,
-                     const struct sd_input *input, const char *file);
+int sd_report_stats_refuse(const struct sd_report_request *a, size_t option,
+                           const struct sd_input *input, const char *file);
 #endif

@@ -55,7 +55,7 @@ static size_t largest(const struct sd_profile *p, const int64_t *sums)
 int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to)
 {
     int64_t *sums = sd_zalloc((p->n_sites + 1) * sizeof *sums);
-    char verbs[SD_EVIDENCE_TEXT];
+    char commands[SD_EVIDENCE_TEXT];
     size_t before = to->n;
 
     if (!sums)
@@ -75,6 +75,9 @@ int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to)
         return sd_no_memory();
     return to->n > before
                ? 0
-               : sd_fail(SD_EABSENT, "the capture has no Python function that was %s",
-                         sd_evidence_verbs(verbs));
+               : sd_fail(
+                     SD_EABSENT,
+                     "no Python function of a source file took time in the capture, "
+                     "so none can be chosen; record another with: %s",
+                     sd_evidence_commands(commands));
 }

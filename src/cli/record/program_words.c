@@ -33,9 +33,9 @@ static int parse_copy(const struct sd_option_table *tables, size_t n_tables, int
 /* A word that may begin the program may also be the argument of the option before
  * it (`-o out.sonde`).  Only the option tables know, so they are asked: the program
  * begins at the first such word before which everything is complete. */
-int sd_parse_before_program(const struct sd_option_table *tables, size_t n_tables,
-                            int argc, char **argv, struct sd_option_value *values,
-                            char ***words, int *n_words)
+int sd_program_words_parse(const struct sd_option_table *tables, size_t n_tables,
+                           int argc, char **argv, struct sd_option_value *values,
+                           char ***words, int *n_words)
 {
     int rc, n;
 

@@ -10,7 +10,7 @@
 /* Parses argv[1..] up to the program into `values`.  *words is the rest of argv,
  * beginning with "-m…", "-c…", "--" or the script; *n_words 0 when no program was
  * named.  SD_EUSAGE as sd_options_parse. */
-int sd_parse_before_program(const struct sd_option_table *tables, size_t n_tables,
-                            int argc, char **argv, struct sd_option_value *values,
-                            char ***words, int *n_words);
+int sd_program_words_parse(const struct sd_option_table *tables, size_t n_tables,
+                           int argc, char **argv, struct sd_option_value *values,
+                           char ***words, int *n_words);
 #endif

@@ -22,7 +22,7 @@ static int begins(char **argv, struct sd_option_value *values)
 
     while (argv[argc])
         argc++;
-    rc = sd_parse_before_program(&table, 1, argc, argv, values, &words, &n_words);
+    rc = sd_program_words_parse(&table, 1, argc, argv, values, &words, &n_words);
     if (rc < 0)
         return rc;
     CHECK(words == argv + argc - n_words);

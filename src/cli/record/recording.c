@@ -141,8 +141,8 @@ static void say_losses(const struct sd_recording *r, int rc,
                  sd_text_count(number, (int64_t)counts->lost),
                  counts->lost == 1 ? " was" : "s were");
     if (counts->write_error && r->has_rest && !r->naming.export) /* else: say_kept */
-        sd_say("part of the recording could not be written to %s: %s; it stays in "
-               "%s.live, which sonde report %s also reads%s",
+        sd_say("part of the recording could not be written to %s: %s; that part stays "
+               "in %s.live, which sonde report %s also reads%s",
                path, strerror(counts->write_error), path, path, lost);
     else if (counts->write_error)
         sd_say("part of the recording could not be written to %s: %s%s", path,

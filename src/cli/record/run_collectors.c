@@ -39,8 +39,8 @@ static int unknown(const char *name)
 static int no_name(const char *with)
 {
     return sd_fail(SD_EUSAGE,
-                   "--with \"%s\" lacks a name; it takes collectors with a comma "
-                   "between them, such as --with rss,sections",
+                   "--with \"%s\" has an empty entry; it takes names of collectors "
+                   "separated by commas, such as --with rss,sections",
                    with);
 }
 

@@ -90,7 +90,7 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
     static const struct sd_view_request all;
     struct sd_view v = { 0 };
 
-    if (sd_view_section_tables(p, &all, &v) == 0)
+    if (sd_section_tables_view(p, &all, &v) == 0)
         put_first_rows(c, &v, "wall", SECTIONS);
     sd_view_release(&v);
 }
@@ -212,14 +212,15 @@ void sd_summary_say_causes(const struct sd_recording *r,
                "take more than 5 %% of the program's time",
                sd_text_count(number, (int64_t)n->spared));
     if (has_missed_many(n) || n->spared)
-        sd_say("times stay right: a sample stands for the time since the one before");
+        sd_say("fewer samples were taken than asked for, but times are still right: "
+               "each sample counts for all the time since the previous one");
     say_apart(n, option);
     if (n->lost)
-        sd_say("%s lost: the stack changed at every try to read it; %s pause stops the "
-               "thread for each read",
+        sd_say("%s lost because the stack changed at every try to read it; to avoid "
+               "this use %s pause, which stops the thread for each read",
                samples_are(text, n->lost), option);
     if (a->lost > n->lost)
-        sd_say("%s lost: sonde could not write %s to the capture",
+        sd_say("%s lost because sonde could not write %s to the capture",
                samples_are(text, a->lost - n->lost),
                a->lost - n->lost == 1 ? "it" : "them");
 }

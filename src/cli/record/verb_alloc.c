@@ -74,8 +74,8 @@ static int check(const struct sd_command *c)
     if (rc == 0 && v[OPT_LIVE].number && v[SD_RUN_OUTPUT].text &&
         !sd_output_is_capture(v[SD_RUN_OUTPUT].text))
         rc = sd_fail(SD_EUSAGE,
-                     "--live follows a capture: use -o NAME.sonde, and `sonde "
-                     "convert` or `sonde report` for the rest");
+                     "--live needs a capture, so -o cannot name another format; use -o "
+                     "NAME.sonde, then `sonde report` or `sonde convert`");
     return rc;
 }
 
@@ -224,10 +224,9 @@ static int run(const struct sd_command *c)
 
 static const struct sd_refusal refusals[] = {
     { "pid", 'p',
-      "sonde alloc cannot attach to a running process, of whose blocks it would not "
-      "know "
-      "who allocated them; what works by pid is rss, sample and heap: sonde rss --pid "
-      "1234 reads its memory, sonde record --pid 1234 samples it" },
+      "sonde alloc cannot attach to a running process, because it would not know who "
+      "allocated the blocks that are already there; from outside, sonde rss --pid 1234 "
+      "reads its memory and sonde record --pid 1234 samples it" },
     { NULL, 0, NULL },
 };
 

@@ -223,8 +223,10 @@ static int check_timeline(const struct sd_command *c)
                        to);
     if (v[OPT_BY].is_given)
         return sd_fail(SD_EUSAGE,
-                       "--by has no effect on a trace; use -o NAME.sonde, then `sonde "
-                       "report` for the table and `sonde convert` for the trace");
+                       "%s would be a trace, on which --by has no effect; drop --by, "
+                       "or use -o NAME.sonde, then `sonde report --by` for the table "
+                       "and `sonde convert` for the trace",
+                       to);
     return 0;
 }
 
@@ -240,7 +242,7 @@ static int check_effects(const struct sd_command *c)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (v[others[i]].is_given)
             return sd_fail(SD_EUSAGE,
-                           "--%s has no effect on growth; drop it or --scaling",
+                           "--%s has no effect with --scaling; drop one of the two",
                            options[others[i]].name);
     if (v[OPT_REVERSE].number && !v[OPT_SORT].is_given)
         return sd_fail(SD_EUSAGE, "--reverse needs an order to reverse: -s exponent");
@@ -256,9 +258,10 @@ static int check_scaling(const struct sd_command *c)
         return 0;
     if (to && makes_file(c, to) && !makes_growth(c, to))
         return sd_fail(SD_EUSAGE,
-                       "%s would be a pstats file, which cannot hold growth; use -o "
-                       "growth.svg, or -o NAME.sonde, then `sonde report --scaling` "
-                       "and `sonde convert` for both",
+                       "%s would be a pstats file, which cannot hold how time grows "
+                       "with size (--scaling); use -o growth.svg for a picture of the "
+                       "growth, or -o NAME.sonde, then `sonde report --scaling` for "
+                       "its table and `sonde convert` for the pstats file",
                        to);
     return check_effects(c);
 }

@@ -65,9 +65,9 @@ static int run(const struct sd_command *c)
     if (c->values[OPT_PID].text)
         return watch(c);
     if (c->values[OPT_DURATION].is_given)
-        return sd_say_failure(sd_fail(
-            SD_EUSAGE, "--duration works only with --pid; a program is recorded to its "
-                       "end"));
+        return sd_say_failure(
+            sd_fail(SD_EUSAGE, "--duration works only with --pid; a program that sonde "
+                               "starts is recorded to its end"));
     return sd_run(c, NULL);
 }
 

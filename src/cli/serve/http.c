@@ -73,8 +73,8 @@ static int load_library(struct sd_http *h)
     FUNCTIONS(FIND)
 #undef FIND
     return missing ? sd_fail(SD_ELACKS,
-                             "--serve needs libmicrohttpd 0.9: here it has "
-                             "no %s",
+                             "--serve needs libmicrohttpd 0.9, and the installed "
+                             "libmicrohttpd lacks %s: apt install libmicrohttpd12",
                              missing)
                    : 0;
 }

@@ -11,7 +11,9 @@ enum { KEY_MAX = 32 };
 
 static int wrong(const char *key, const char *wanted)
 {
-    return sd_fail(SD_EUSAGE, "\"%s\" of a query must be %s", key, wanted);
+    return sd_fail(SD_EUSAGE,
+                   "the page's request is wrong: \"%s\" must be %s; reload the page",
+                   key, wanted);
 }
 
 /* A copy in the arena; null is NULL. */
@@ -85,7 +87,9 @@ static int read_member(struct sd_serve_query *q, const char *key,
         return read_flag(in, key, &choice->is_gil_only);
     if (strcmp(key, "mine") == 0)
         return read_flag(in, key, &choice->is_mine);
-    return sd_fail(SD_EUSAGE, "a query has no \"%s\"", key);
+    return sd_fail(SD_EUSAGE,
+                   "the page's request is wrong: there is no \"%s\"; reload the page",
+                   key);
 }
 
 static int read_members(struct sd_serve_query *q, struct sd_json_in *in)
@@ -117,7 +121,8 @@ int sd_serve_query_read(struct sd_serve_query *q, const char *json, size_t n)
     sd_json_in_init(&in, json, n);
     rc = sd_json_in_next(&in) == SD_JSON_OBJECT
              ? read_members(q, &in)
-             : sd_fail(SD_EUSAGE, "a query is a JSON object");
+             : sd_fail(SD_EUSAGE, "the page's request is wrong: it must be a JSON "
+                                  "object; reload the page");
     if (rc == 0 && q->request.selection.to_ns &&
         q->request.selection.to_ns <= q->request.selection.from_ns)
         rc = wrong("to_ns", "later than \"from_ns\"");

@@ -462,8 +462,8 @@ static int ask(struct sd_served_page *s, const char *query, size_t n,
 
     if (s->request.page.privacy & SD_PAGE_SHARED)
         return sd_fail(SD_EUSAGE,
-                       "--share refuses what the page asks the server for, because the "
-                       "answers contain file names; drop --share to use --serve");
+                       "--share cannot be combined with --serve, whose answers to the "
+                       "page contain names of files; drop one of the two");
     rc = sd_serve_query_read(&q, query, n);
     if (rc < 0)
         return rc;

@@ -93,21 +93,21 @@ static int check_amounts(const struct sd_option_value *values)
     int mode = sd_alloc_mode_of(&values[SD_ALLOC_OPT_MODE]);
 
     if (every->number == 0)
-        return sd_fail(SD_EUSAGE, "--sample-bytes must be at least 1 byte; 512KiB is "
-                                  "what it is without the option");
+        return sd_fail(SD_EUSAGE,
+                       "--sample-bytes must be at least 1 byte; the default is 512KiB");
     if (every->is_given && mode != SD_ALLOC_SAMPLED)
         return sd_fail(SD_EUSAGE,
-                       "--sample-bytes is for --mode sample, and --mode %s draws no "
-                       "samples; choose that mode, or drop --sample-bytes",
+                       "--sample-bytes works only with --mode sample, not with --mode "
+                       "%s; use --mode sample, or drop --sample-bytes",
                        values[SD_ALLOC_OPT_MODE].text);
     if (most->is_given && most->number == 0)
-        return sd_fail(SD_EUSAGE, "--max-file must be at least 1 byte; without the "
-                                  "option the capture may have any size");
+        return sd_fail(SD_EUSAGE, "--max-file must be at least 1 byte; by default a "
+                                  "capture may have any size");
     if (most->number && mode == SD_ALLOC_AGGREGATE)
-        return sd_fail(SD_EUSAGE,
-                       "--max-file is for a record of events, and --mode aggregate "
-                       "keeps none: its file grows with the stacks alone; drop one of "
-                       "the two");
+        return sd_fail(
+            SD_EUSAGE,
+            "--max-file has no effect on --mode aggregate, whose file grows only with "
+            "the number of stacks; drop --max-file or --mode aggregate");
     return 0;
 }
 
@@ -128,8 +128,8 @@ static int check(const struct sd_option_value *values)
     if (values[SD_ALLOC_OPT_PRELOAD].number &&
         sd_alloc_layers_of(&values[SD_ALLOC_OPT_LAYER]) == SD_LAYER_PY)
         return sd_fail(SD_EUSAGE,
-                       "--preload records the allocators of C, which --layer "
-                       "py leaves out; drop one of the two");
+                       "--preload records the allocators of C, which --layer py leaves "
+                       "out; drop --preload or --layer py");
     return 0;
 }
 

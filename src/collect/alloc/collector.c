@@ -72,8 +72,8 @@ static void watch_end(void)
 const struct sd_alloc_language sd_alloc_python = {
     .walk = sd_alloc_walk,
     .walk_inner = sd_alloc_walk_inner,
-    .merge = sd_mixed_merge,
-    .describe = sd_mixed_describe,
+    .merge = sd_mixed_walk_merge,
+    .describe = sd_mixed_walk_describe,
     .thread_name = sd_alloc_thread_name,
     .started_name = sd_alloc_started_name,
     .look = sd_pymem_watch_look,

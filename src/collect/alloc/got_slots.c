@@ -499,8 +499,10 @@ int sd_got_slots_start(struct sd_got_slots *s, const struct sd_originals *origin
         return 0;                                    /* they were left as they are */
     sd_assert(s->n_hooks == 0 || s->hooks == hooks); /* or the end could not be */
     if (!enter(s))
-        return sd_fail(SD_EUSAGE, "cannot record native allocations: this process was "
-                                  "forked while another thread opened a library");
+        return sd_fail(SD_EUSAGE,
+                       "C's allocators cannot be recorded: this process was forked "
+                       "while another thread was opening a library; start the process "
+                       "with spawn instead of fork, or record with --layer py");
     s->hooks = hooks;
     s->n_hooks = n;
     s->letters = 0;

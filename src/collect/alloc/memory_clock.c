@@ -98,8 +98,8 @@ int sd_alloc_clock_start(uint64_t every_ms)
     rc = begin_thread();
     if (rc != 0)
         return sd_fail(SD_EFULL,
-                       "no thread can be started that reads memory every "
-                       "%llu ms: the process has as many as it may",
+                       "cannot start the thread that reads memory every %llu ms: the "
+                       "process has as many threads as its limits allow (ulimit -u)",
                        (unsigned long long)every_ms);
     memory_clock.pid = getpid();
     return 0;

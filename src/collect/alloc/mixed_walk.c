@@ -8,8 +8,8 @@
 #include "collect/alloc/native/native_walk.h"
 #include "collect/shared/native_roles.h"
 
-bool sd_mixed_describe(const void *frame, enum sd_allocator by,
-                       struct sd_alloc_frame *to)
+bool sd_mixed_walk_describe(const void *frame, enum sd_allocator by,
+                            struct sd_alloc_frame *to)
 {
     const sd_walked *f = frame;
 
@@ -97,7 +97,7 @@ static void put_innermost(struct sd_mixed_stack *s)
         sd_mixed_put_native(s, s->natives[i].function);
 }
 
-bool sd_mixed_merge(struct sd_mixed_stack *s)
+bool sd_mixed_walk_merge(struct sd_mixed_stack *s)
 {
     struct sd_walk_groups g;
 

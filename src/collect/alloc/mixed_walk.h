@@ -14,7 +14,7 @@ struct sd_alloc_frame;
 struct sd_mixed_stack;
 
 /* As `merge` and `describe` of struct sd_alloc_language. */
-bool sd_mixed_merge(struct sd_mixed_stack *s);
-bool sd_mixed_describe(const void *frame, enum sd_allocator by,
-                       struct sd_alloc_frame *to);
+bool sd_mixed_walk_merge(struct sd_mixed_stack *s);
+bool sd_mixed_walk_describe(const void *frame, enum sd_allocator by,
+                            struct sd_alloc_frame *to);
 #endif

@@ -94,7 +94,8 @@ int sd_originals_find(struct sd_originals *o, struct sd_hook *hooks, size_t n)
 
     *o = (struct sd_originals){ 0 };
     dl_iterate_phdr(visit, &s); /* the program comes first */
-    return s.has_malloc ? 0
-                        : sd_fail(SD_EABSENT, "cannot record native allocations: no "
-                                              "loaded object defines malloc");
+    return s.has_malloc
+               ? 0
+               : sd_fail(SD_EABSENT, "C's allocators cannot be recorded: no loaded "
+                                     "library defines malloc; record with --layer py");
 }

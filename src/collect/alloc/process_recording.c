@@ -62,8 +62,8 @@ int sd_process_recording_begin(const struct sd_option_value *v)
 #if !defined(__x86_64__)
     if (sd_alloc_recorder.has_natives)
         return sd_fail(SD_EUSAGE,
-                       "--native reads the stacks of x86-64 processors alone; "
-                       "drop it on this machine");
+                       "--native reads only the stacks of x86-64 processors, and this "
+                       "machine has another; drop --native");
 #endif
     watch_forks();
     sd_alloc_link_own();

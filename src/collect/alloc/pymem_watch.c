@@ -30,7 +30,7 @@ static void tell(uint64_t now_ns)
     snprintf(text, sizeof text,
              "other code removed Sonde's hooks from Python's allocators in process %d "
              "(tracemalloc.stop() does), between %.3f s and %.3f s after its recording "
-             "began: what they have allocated since then is missing",
+             "began: what Python's allocators have allocated since then is missing",
              (int)getpid(), seconds(watch.seen_ns), seconds(now_ns));
     if (l)
         sd_log_note(l, SD_NOTE_LOSS, text);

@@ -480,8 +480,11 @@ int sd_alloc_recorder_begin(struct sd_writer *w, enum sd_alloc_mode mode,
     sd_assert(!r->is_on);
     threads.is_inherited = false;
     if (!threads.has_key && pthread_key_create(&threads.key, end_thread) != 0)
-        return sd_fail(SD_EFULL, "the program has used up its keys of thread-local "
-                                 "storage (pthread_key_create), and Sonde needs one");
+        return sd_fail(
+            SD_EFULL,
+            "the program uses every key of thread-local storage (pthread_key_create), "
+            "and Sonde needs one to record allocations; `sonde rss` reads the "
+            "program's memory from outside and needs none");
     threads.has_key = true;
     r->writer = w;
     r->mode = mode;

@@ -83,9 +83,10 @@ int sd_traces_start(void)
     if (traces.is_on)
         return 0;
     if (sd_alloc_recorder.is_on || sd_alloc_link_preloaded() != 0)
-        return sd_fail(SD_EEXISTS,
-                       "allocations of this process are recorded by `sonde alloc` or "
-                       "track() already, and cannot be traced besides");
+        return sd_fail(
+            SD_EEXISTS,
+            "allocations of this process are already being recorded by `sonde alloc` "
+            "or track(), so tracemalloc cannot be started at the same time");
     watch_forks();
     sd_alloc_link_own();
     rc = sd_alloc_recorder_begin(NULL, SD_ALLOC_AGGREGATE, SD_LAYER_PY, 0, 0);

@@ -87,9 +87,9 @@ static int prepare(struct job *j, bool has_sizes)
     if (!done)
         goto fail;
     Py_DECREF(done);
-    j->call = sd_dict_get(j->names, "call");
-    j->pass_by = sd_dict_get(j->names, "pass_by");
-    j->empty = sd_dict_get(j->names, "empty");
+    j->call = sd_compat_dict_get(j->names, "call");
+    j->pass_by = sd_compat_dict_get(j->names, "pass_by");
+    j->empty = sd_compat_dict_get(j->names, "empty");
     j->steps = make_steps(has_sizes);
     j->c_function = PyCFunction_New(&do_nothing_def, NULL);
     if (!j->steps || !j->c_function)
@@ -253,11 +253,11 @@ static int traced_rounds(const struct job *j, struct sd_calls_session *s,
     int rc = sd_calls_session_start(s);
 
     if (rc == 0)
-        rc = sd_calls_listen(sd_calls_wanted());
+        rc = sd_calls_listen(sd_calls_sessions_want());
     if (rc == 0)
         rc = rounds(j, s, bout, best);
     sd_calls_session_stop(s);
-    sd_calls_listen(sd_calls_wanted());
+    sd_calls_listen(sd_calls_sessions_want());
     return rc;
 }
 
@@ -326,7 +326,7 @@ static void calibrate(struct sd_bouts *k, const struct sd_calls_request *request
 {
     struct sd_paused_tracing paused;
 
-    if (sd_calls_wanted() != 0 || !sd_bouts_are_due(k, sd_tsc()))
+    if (sd_calls_sessions_want() != 0 || !sd_bouts_are_due(k, sd_tsc()))
         return;
     paused = sd_eval_tracing_pause();
     bouts(request, k);
@@ -348,7 +348,7 @@ static void set_costs(struct sd_calls_session *s, double loop, bool is_over)
     costs_at(k, loop, &costs);
     if (is_over)
         costs.error =
-            error_of(sd_bouts_error(k, ALL, loop), sd_session_pace_error(&s->pace));
+            error_of(sd_bouts_error(k, ALL, loop), sd_bouts_pace_error(&s->pace));
     sd_calls_session_set_costs(s, &costs);
 }
 
@@ -357,16 +357,16 @@ int sd_calls_calibrate(struct sd_calls_session *s)
     if (!has_cost(s))
         return 0;
     calibrate(known_of(&s->request), &s->request);
-    set_costs(s, sd_session_pace_start(&s->pace), false);
+    set_costs(s, sd_bouts_pace_start(&s->pace), false);
     return PyErr_Occurred() ? -1 : 0;
 }
 
 void sd_calls_calibrated(struct sd_calls_session *s)
 {
-    struct sd_pace_looks looks;
+    struct sd_bouts_looks looks;
 
     if (!has_cost(s) || s->pace.since == 0)
         return;
     looks = sd_calls_session_looks(s);
-    set_costs(s, sd_session_pace_stop(&s->pace, &looks), true);
+    set_costs(s, sd_bouts_pace_stop(&s->pace, &looks), true);
 }

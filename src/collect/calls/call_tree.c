@@ -573,7 +573,7 @@ static void look_at_speed(struct sd_call_tree *t)
 
     t->until_look = SD_CALLS_TO_LOOK;
     if (t->clock == SD_CLOCK_TSC && !t->timer)
-        sd_pace_looks_take(&t->looks);
+        sd_bouts_looks_take(&t->looks);
     sd_call_tree_go_on(t, since);
 }
 

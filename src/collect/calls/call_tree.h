@@ -115,7 +115,7 @@ struct sd_call_tree {
     uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
     uint32_t until_look;             /* calls that are not the usual case, to the next
                                         look at the speed of the machine; 0: 2^32 */
-    struct sd_pace_looks looks;      /* those since the session started */
+    struct sd_bouts_looks looks;     /* those since the session started */
     uint64_t began;                  /* ticks */
     uint64_t paired;                 /* ticks of the last CLOCK record */
     struct sd_table sites;           /* key to site */

@@ -84,7 +84,7 @@ static void note(enum sd_note_kind kind, const char *format, const char *what)
 /* Other interpreters than the one that is followed may have come and gone unheard. */
 static void tell_of_others(void)
 {
-    if (captured.n_made > 0 && sd_runtime_interpreters_made() > captured.n_made)
+    if (captured.n_made > 0 && sd_compat_runtime_interpreters_made() > captured.n_made)
         note(SD_NOTE_REFUSAL, "calls in sub-interpreters of process %d are %s",
              "not traced: sonde traces only the interpreter that runs the program");
 }
@@ -94,7 +94,7 @@ static void at_exit(void)
 {
     tell_of_others();
     sd_calls_tell_missing();
-    sd_calls_tell_unfollowed();
+    sd_calls_sessions_tell_unfollowed();
     sd_calls_session_stop(captured.session);
     sd_calls_calibrated(captured.session);
 }
@@ -135,7 +135,7 @@ static int follow(const struct sd_option_value *v)
     if (rc == 0)
         rc = sd_calls_session_start(captured.session);
     if (rc == 0)
-        rc = sd_calls_listen(sd_calls_wanted());
+        rc = sd_calls_listen(sd_calls_sessions_want());
     if (rc == 0)
         return 0;
     sd_calls_session_free(captured.session);
@@ -166,13 +166,15 @@ static int start(const struct sd_option_value *given)
     if (values[SD_CALLS_OPT_BOUNDED].number && !SD_HAS_MONITORING) {
         values[SD_CALLS_OPT_BOUNDED].number = 0;
         note(SD_NOTE_REFUSAL, "calls of process %d are not bounded: %s",
-             "that needs Python 3.12 or later, so sonde traces every call");
+             "bounded overhead (--bounded) needs Python 3.12 or later, so sonde traces "
+             "every call");
     }
     rc = follow(values);
     if (rc < 0)
         return rc;
     make_log_ready();
-    captured.n_made = sd_runtime_is_known() ? sd_runtime_interpreters_made() : 0;
+    captured.n_made =
+        sd_compat_runtime_is_known() ? sd_compat_runtime_interpreters_made() : 0;
     if (values[SD_CALLS_OPT_BOUNDED].number)
         note(SD_NOTE_WARNING, "calls of process %d are bounded: %s",
              "once a short function was called often, sonde stops counting it, and its "
@@ -187,7 +189,7 @@ static void stop(void)
     captured.session = NULL;
     sd_calls_session_stop(s);
     sd_calls_calibrated(s);
-    sd_calls_listen(sd_calls_wanted());
+    sd_calls_listen(sd_calls_sessions_want());
     sd_calls_session_free(s);
 }
 

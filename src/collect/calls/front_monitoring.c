@@ -409,7 +409,8 @@ static int set_listeners(unsigned wanted)
 static uint64_t ticks_of_short(void)
 {
     enum sd_clock_kind kind = sd_ticks_kind();
-    struct sd_ticks_pair first = sd_calls_first_pair(), now = sd_ticks_pair(kind);
+    struct sd_ticks_pair first = sd_calls_sessions_first_pair(),
+                         now = sd_ticks_pair(kind);
     double ns = sd_ticks_ns(kind, &first, &now);
 
     return ns > 0 ? (uint64_t)(1000 / ns) : 0;
@@ -490,7 +491,7 @@ static int turn_to_wanted(unsigned events)
                            "stops a profiler whenever one starts or stops, so calls "
                            "cannot be traced; run the program without it");
         rc = turn_to(events);
-        events = heard_of(sd_calls_wanted());
+        events = heard_of(sd_calls_sessions_want());
     }
     return rc;
 }

@@ -37,7 +37,7 @@ static int listen_to(unsigned events)
                        "bounded overhead (--bounded) needs sys.monitoring, which "
                        "Python 3.12 and later have; drop it, or use a newer Python");
     if (events & SD_CALLS_C)
-        return listen_with_c(events & SD_CALLS_ALL || sd_calls_is_mixed());
+        return listen_with_c(events & SD_CALLS_ALL || sd_calls_sessions_are_mixed());
     sd_front_profile_off(SD_PROFILE_ALL);
     return sd_front_eval_set(events & SD_CALLS_PYTHON ? SD_EVAL_CALLS : SD_EVAL_OFF);
 }
@@ -48,8 +48,8 @@ int sd_calls_listen(unsigned events)
 {
     int rc = listen_to(events);
 
-    while (rc == 0 && events != sd_calls_wanted()) {
-        events = sd_calls_wanted();
+    while (rc == 0 && events != sd_calls_sessions_want()) {
+        events = sd_calls_sessions_want();
         rc = listen_to(events);
     }
     return rc;

@@ -84,7 +84,7 @@ static PyObject *call_setprofile(PyObject *self, PyObject *arg)
 
 static PyMethodDef *find_setprofile(void)
 {
-    PyObject *f = sd_sys_get("setprofile"); /* borrowed */
+    PyObject *f = sd_compat_sys_get("setprofile"); /* borrowed */
     PyMethodDef *def =
         f && PyCFunction_Check(f) ? ((PyCFunctionObject *)f)->m_ml : NULL;
 

@@ -162,15 +162,18 @@ static int make_ready(void)
     sd_session_watch_forks();
     sd_source_name_begins();
     if (pthread_key_create(&calls.at_end, at_thread_end) != 0)
-        return sd_fail(SD_ELACKS, "the program has used up its keys of thread-local "
-                                  "storage (pthread_key_create), and Sonde needs one");
+        return sd_fail(
+            SD_ELACKS,
+            "the program uses every key of thread-local storage (pthread_key_create), "
+            "and Sonde needs one to trace calls; `sonde record` samples the program "
+            "from outside and needs none");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     calls.first = sd_ticks_pair(sd_ticks_kind());
     calls.is_ready = true;
     return 0;
 }
 
-struct sd_ticks_pair sd_calls_first_pair(void)
+struct sd_ticks_pair sd_calls_sessions_first_pair(void)
 {
     make_ready();
     return calls.first;
@@ -277,7 +280,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     if (s->request.in_capture && !(how.writer = sd_session_writer()))
         return sd_fail(
             SD_EGONE,
-            "this process has left the capture, which takes nothing more from it");
+            "this process has left the capture, so nothing more of it can be recorded");
     if (s->request.has_cpu && !th->cpu)
         th->cpu = sd_thread_cpu_new();
     how.cpu = s->request.has_cpu ? th->cpu : NULL;
@@ -297,7 +300,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
 
 /* A thread that finds no room (a full disk, a limit on files) is missing as a whole.
  * It has no log either, so the capture counts it, and who it was is told at the end by
- * the thread that is there then (sd_calls_tell_unfollowed). */
+ * the thread that is there then (sd_calls_sessions_tell_unfollowed). */
 static void note_missing(const struct sd_calls_session *s, struct thread *th)
 {
     struct sd_writer *w = s->request.in_capture ? sd_session_writer() : NULL;
@@ -311,7 +314,7 @@ static void note_missing(const struct sd_calls_session *s, struct thread *th)
     calls.n_missing++;
 }
 
-void sd_calls_tell_unfollowed(void)
+void sd_calls_sessions_tell_unfollowed(void)
 {
     struct sd_log *log = calls.n_missing ? sd_session_log() : NULL;
     size_t n = calls.n_missing < MISSING_MOST ? calls.n_missing : MISSING_MOST;
@@ -676,14 +679,14 @@ void sd_calls_session_set_costs(struct sd_calls_session *s,
     pthread_mutex_unlock(&calls.lock);
 }
 
-struct sd_pace_looks sd_calls_session_looks(struct sd_calls_session *s)
+struct sd_bouts_looks sd_calls_session_looks(struct sd_calls_session *s)
 {
-    struct sd_pace_looks all = { 0 };
+    struct sd_bouts_looks all = { 0 };
 
     pthread_mutex_lock(&calls.lock);
     for (size_t i = 0; i < s->n_trees; i++) {
-        sd_pace_looks_add(&all, &s->trees[i]->looks);
-        s->trees[i]->looks = (struct sd_pace_looks){ 0 };
+        sd_bouts_looks_add(&all, &s->trees[i]->looks);
+        s->trees[i]->looks = (struct sd_bouts_looks){ 0 };
     }
     pthread_mutex_unlock(&calls.lock);
     return all;
@@ -715,7 +718,7 @@ void sd_calls_session_free(struct sd_calls_session *s)
     sd_free(s);
 }
 
-bool sd_calls_is_mixed(void)
+bool sd_calls_sessions_are_mixed(void)
 {
     unsigned all = SD_CALLS_C, any = 0;
 
@@ -726,7 +729,7 @@ bool sd_calls_is_mixed(void)
     return any && !all;
 }
 
-unsigned sd_calls_wanted(void)
+unsigned sd_calls_sessions_want(void)
 {
     unsigned events = 0;
 

@@ -43,14 +43,14 @@ struct sd_calls_session {
     struct sd_call_tree **trees; /* owned; of threads that ended, too */
     size_t n_trees, cap_trees;
     struct sd_call_costs costs;    /* of its trees, and those to come */
-    struct sd_session_pace pace;   /* of who calibrates */
+    struct sd_bouts_pace pace;     /* of who calibrates */
     struct sd_calls_session *next; /* among the active ones */
 };
 
 int sd_calls_session_new(const struct sd_calls_request *request,
                          struct sd_calls_session **out);
 /* Follows the calling thread (or all) from now on; once more is nothing.  The caller
- * then tells the front what is wanted (sd_calls_wanted). */
+ * then tells the front what is wanted (sd_calls_sessions_want). */
 int sd_calls_session_start(struct sd_calls_session *s);
 /* Ends what is open in all its trees, and follows no more. */
 void sd_calls_session_stop(struct sd_calls_session *s);
@@ -58,18 +58,18 @@ void sd_calls_session_stop(struct sd_calls_session *s);
 void sd_calls_session_set_costs(struct sd_calls_session *s,
                                 const struct sd_call_costs *costs);
 /* How fast the machine was meanwhile, as its trees saw it; which is told once. */
-struct sd_pace_looks sd_calls_session_looks(struct sd_calls_session *s);
+struct sd_bouts_looks sd_calls_session_looks(struct sd_calls_session *s);
 /* Forgets all that was counted, and what is open. */
 int sd_calls_session_clear(struct sd_calls_session *s);
 void sd_calls_session_free(struct sd_calls_session *s); /* stopped before */
 
 /* Writes into the capture, through the log of the calling thread, which threads found
  * no room for a tree of theirs. */
-void sd_calls_tell_unfollowed(void);
+void sd_calls_sessions_tell_unfollowed(void);
 /* All that any active session wants to hear. */
-unsigned sd_calls_wanted(void);
+unsigned sd_calls_sessions_want(void);
 /* Some want to hear C functions and some do not. */
-bool sd_calls_is_mixed(void);
+bool sd_calls_sessions_are_mixed(void);
 /* The first moment on both clocks that this process knows; made at the first call. */
-struct sd_ticks_pair sd_calls_first_pair(void);
+struct sd_ticks_pair sd_calls_sessions_first_pair(void);
 #endif

@@ -51,11 +51,12 @@ TEST(a_session_counts_while_it_is_active)
     struct sd_calls_session *s = session(SD_CALLS_PYTHON);
 
     work(3);
-    CHECK(sd_calls_session_start(s) == 0 && sd_calls_wanted() == SD_CALLS_PYTHON);
+    CHECK(sd_calls_session_start(s) == 0 &&
+          sd_calls_sessions_want() == SD_CALLS_PYTHON);
     CHECK(sd_calls_follows());
     work(5);
     sd_calls_session_stop(s);
-    CHECK(!sd_calls_follows() && sd_calls_wanted() == 0);
+    CHECK(!sd_calls_follows() && sd_calls_sessions_want() == 0);
     work(7);
     CHECK(calls_of(s, 16) == 1 && calls_of(s, 32) == 5 && calls_of(s, 65) == 0);
     CHECK(sd_calls_session_start(s) == 0);
@@ -74,7 +75,7 @@ TEST(sessions_that_overlap_each_see_all)
     CHECK(sd_calls_session_start(a) == 0);
     work(1);
     CHECK(sd_calls_session_start(b) == 0);
-    CHECK(sd_calls_wanted() == (SD_CALLS_PYTHON | SD_CALLS_C));
+    CHECK(sd_calls_sessions_want() == (SD_CALLS_PYTHON | SD_CALLS_C));
     work(10);
     sd_calls_session_stop(a);
     work(100);

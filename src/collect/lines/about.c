@@ -83,11 +83,10 @@ static int check_comma(const char *only)
 {
     if (!strchr(only, ',') || access(only, F_OK) != 0)
         return 0;
-    return sd_fail(
-        SD_EUSAGE,
-        "--only %s: a comma stands between names; one that is part of a name "
-        "is written as \\,",
-        only);
+    return sd_fail(SD_EUSAGE,
+                   "--only %s: there is a file of that name, but a comma separates "
+                   "names; to choose the file, write its comma as \\,",
+                   only);
 }
 
 static int check(const struct sd_option_value *values)

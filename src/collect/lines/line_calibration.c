@@ -86,7 +86,7 @@ static int define(struct job *j)
 
 static PyObject *choose(struct job *j, const char *name)
 {
-    PyObject *f = sd_dict_get(j->names, name);
+    PyObject *f = sd_compat_dict_get(j->names, name);
     PyObject *code = f ? PyFunction_GetCode(f) : NULL;
 
     if (!code || sd_line_session_add(j->session, (PyCodeObject *)code) < 0)
@@ -275,7 +275,7 @@ static void set_costs(struct sd_line_session *s, double loop)
 static bool is_due(const struct sd_bouts *k)
 {
     return (k->n == 0 || (sd_tsc() - k->last) >> AGAIN_BITS) && !is_calibrating &&
-           !sd_line_is_any_active() && sd_calls_wanted() == 0 &&
+           !sd_line_is_any_active() && sd_calls_sessions_want() == 0 &&
            PyThreadState_Get()->tracing == 0;
 }
 
@@ -292,13 +292,13 @@ int sd_line_calibrate(struct sd_line_session *s)
         sd_eval_tracing_go_on(paused);
         is_calibrating = false;
     }
-    set_costs(s, sd_session_pace_start(&s->pace));
+    set_costs(s, sd_bouts_pace_start(&s->pace));
     return PyErr_Occurred() ? -1 : 0;
 }
 
 void sd_line_calibrated(struct sd_line_session *s)
 {
     if (s->pace.since != 0 && s->is_pace_due)
-        set_costs(s, sd_session_pace_stop(&s->pace, NULL));
+        set_costs(s, sd_bouts_pace_stop(&s->pace, NULL));
     s->is_pace_due = s->turn.is_on;
 }

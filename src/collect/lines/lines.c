@@ -82,7 +82,7 @@ static void grew_elsewhere(const struct sd_line_stack *s,
     pthread_mutex_unlock(&lines.lock);
 }
 
-struct sd_line_stack *sd_line_stack_make(void)
+struct sd_line_stack *sd_lines_make_stack(void)
 {
     struct thread *th = sd_zalloc(sizeof *th);
 
@@ -160,8 +160,11 @@ static int make_ready(void)
         return take_interpreter();
     sd_session_watch_forks();
     if (pthread_key_create(&lines.at_end, at_thread_end) != 0)
-        return sd_fail(SD_ELACKS, "the program has used up its keys of thread-local "
-                                  "storage (pthread_key_create), and Sonde needs one");
+        return sd_fail(
+            SD_ELACKS,
+            "the program uses every key of thread-local storage (pthread_key_create), "
+            "and Sonde needs one to count lines; `sonde record` samples the program "
+            "from outside and needs none");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     lines.clock = sd_ticks_kind();
     lines.first = sd_ticks_pair(lines.clock);

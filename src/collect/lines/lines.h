@@ -41,9 +41,9 @@ struct sd_line_costs { /* as in the root of a table */
 
 struct sd_line_session {
     struct sd_line_request request;
-    struct sd_line_costs costs;  /* 0: unknown */
-    struct sd_session_pace pace; /* of who calibrates ... */
-    bool is_pace_due;            /* ... to be asked again: it counted since */
+    struct sd_line_costs costs; /* 0: unknown */
+    struct sd_bouts_pace pace;  /* of who calibrates ... */
+    bool is_pace_due;           /* ... to be asked again: it counted since */
     struct sd_line_turn turn;
     uint32_t n_for_nobody;  /* events of its code while it rests */
     bool is_linked;         /* its books hang on the code objects: it is on, or rests */
@@ -90,7 +90,7 @@ double sd_line_ns_per_tick(void);
 /* --- For the fronts -------------------------------------------------------------- */
 
 /* This thread's stack, made at its first use; NULL: no memory. */
-struct sd_line_stack *sd_line_stack_make(void);
+struct sd_line_stack *sd_lines_make_stack(void);
 extern _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_line_stack *sd_line_stack_here;
 
@@ -99,7 +99,7 @@ static inline struct sd_line_stack *sd_line_stack(void)
 {
     struct sd_line_stack *s = sd_line_stack_here;
 
-    return __builtin_expect(s != NULL, 1) ? s : sd_line_stack_make();
+    return __builtin_expect(s != NULL, 1) ? s : sd_lines_make_stack();
 }
 
 /* The interpreter told of this code object, which nobody counts now.  Is it because who

@@ -84,7 +84,7 @@ static int note_attributes(struct sd_walk *w, PyObject *fields, PyObject *parame
     struct sd_model *m = w->run->model;
     struct sd_attr attrs[MOST_ATTRS + 1];
     int64_t ints[MOST_ATTRS + 1][MOST_INTS];
-    PyObject *key, *value, *bias = sd_dict_get(parameters, "bias");
+    PyObject *key, *value, *bias = sd_compat_dict_get(parameters, "bias");
     Py_ssize_t at = 0;
     size_t n = 0;
 
@@ -326,7 +326,7 @@ static int visit_children(struct sd_walk *w, PyObject *children, uint32_t layer)
         memcpy(w->path + w->n_path, name, n);
         w->n_path += n;
         sd_assert(w->n_path < sizeof w->path);
-        rc = sd_walk_visit(w, child, layer);
+        rc = sd_module_visit(w, child, layer);
         w->n_path = n_path;
     }
     return rc;
@@ -371,7 +371,7 @@ static int find_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
     return 0;
 }
 
-int sd_walk_visit(struct sd_walk *w, PyObject *module, uint32_t parent)
+int sd_module_visit(struct sd_walk *w, PyObject *module, uint32_t parent)
 {
     PyObject *children, *parameters, *buffers, *fields;
     uint64_t known;
@@ -428,7 +428,7 @@ int sd_pass_walk(struct sd_pass *r, PyObject *module)
 
     memset(&w, 0, sizeof w);
     w.run = r;
-    rc = sd_walk_visit(&w, module, SD_MODEL_ROOT);
+    rc = sd_module_visit(&w, module, SD_MODEL_ROOT);
     if (rc == 0)
         rc = tell_left_out(&w);
     if (rc == 0 && !r->request.is_lent)

@@ -27,7 +27,7 @@ struct sd_walk { /* all zero but `run` is a fresh one */
 
 /* The module at w->path, and those in it.  One that is known is passed over: in two
  * places it is one layer, under its first name.  0, or -1 with an exception. */
-int sd_walk_visit(struct sd_walk *w, PyObject *module, uint32_t parent);
+int sd_module_visit(struct sd_walk *w, PyObject *module, uint32_t parent);
 
 /* Its modules by their names: a new reference, or NULL with an exception. */
 PyObject *sd_module_children(PyObject *module);

@@ -75,7 +75,7 @@ static int search_child(struct search *s, const char *key, PyObject *child,
         sd_model_find_layer(r->model, s->walk.path, s->walk.n_path) != UINT32_MAX;
     r->model->layers[holder].flags &= (uint16_t)~SD_LAYER_LEAF;
     sd_pass_tell(s->walk.stands_for_another ? &r->replaced : &r->made, s->walk.path);
-    return sd_walk_visit(&s->walk, child, holder) < 0 ? -1 : 1;
+    return sd_module_visit(&s->walk, child, holder) < 0 ? -1 : 1;
 }
 
 static int search_in(struct search *s, PyObject *module, uint32_t layer)
@@ -213,5 +213,5 @@ int sd_pass_walk_met(struct sd_pass *r, PyObject *module)
          i++)
         w.n_path = (size_t)snprintf(w.path, 256, "%.200s#%d", type, i);
     Py_XDECREF(holder);
-    return sd_walk_visit(&w, module, SD_MODEL_ROOT);
+    return sd_module_visit(&w, module, SD_MODEL_ROOT);
 }

@@ -216,7 +216,8 @@ static int read_told(PyObject *told, const char *name, int64_t *macs)
     *macs = number ? PyLong_AsLongLong(number) : -1;
     if (number && PyErr_Occurred()) /* it has more than 64 bits */
         PyErr_Format(PyExc_ValueError,
-                     "the rule for %s gave a number that 64 bits do not hold", name);
+                     "the rule for %s gave a number that does not fit into 64 bits",
+                     name);
     Py_XDECREF(number);
     if (PyErr_Occurred())
         return -1;
@@ -273,7 +274,7 @@ static int rename_strange(struct sd_pass *r, const struct sd_operator *op,
         return 0;
     if (sd_pass_raise(sd_model_word(r->model, name, &call->name)) < 0)
         return -1;
-    rule = r->request.rules ? sd_dict_get(r->request.rules, name) : NULL;
+    rule = r->request.rules ? sd_compat_dict_get(r->request.rules, name) : NULL;
     return rule ? read_told(by_shapes(r, rule), name, &call->given_macs) : 0;
 }
 

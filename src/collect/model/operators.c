@@ -304,7 +304,7 @@ static int find_given(struct sd_operators *o, struct sd_operator *op,
     }
     rule = asks->rules ? PyDict_GetItemWithError(asks->rules, name) : NULL;
     if (!rule && asks->rules && name_of_sparse(&op->schema))
-        rule = sd_dict_get(asks->rules, name_of_sparse(&op->schema));
+        rule = sd_compat_dict_get(asks->rules, name_of_sparse(&op->schema));
     if (rule)
         take_rule(op, rule);
     else if (o->registry && asks->is_known && !asks->is_known(word))

@@ -167,7 +167,7 @@ static bool read_in_place(const struct sd_torch *t, PyObject *tensor,
 
 static int dims_of(PyObject *size, struct sd_tensor_shape *out)
 {
-    PyObject *list = PySequence_Fast(size, "the shape of a tensor is a sequence");
+    PyObject *list = PySequence_Fast(size, "the shape of a tensor must be a sequence");
     Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : -1;
 
     if (n > SD_MODEL_DIMS_MAX) {

@@ -160,9 +160,10 @@ static void say_end(struct collector *c)
                     "stacks were read from a CPU other than the program's, because "
                     "sonde may not run there: those that changed end in [partial]");
     if (n->spared)
-        sd_log_note(l, SD_NOTE_INFO,
-                    "threads with deep stacks were read less often than was asked for; "
-                    "each sample stands for the time since the one before");
+        sd_log_note(
+            l, SD_NOTE_INFO,
+            "threads with deep stacks were read less often than asked for; times are "
+            "still right: each sample counts for all the time since the previous one");
     if (n->put_off > n->rounds + n->missed)
         say_it_slowed_down(c, l);
     say_loss(l, n->lost, n, "the stack changed at every try to read it");

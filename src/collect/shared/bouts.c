@@ -72,7 +72,7 @@ static double read_loop(void)
     return at_most_halved(loop);
 }
 
-static void add_look(struct sd_pace_looks *l, double loop)
+static void add_look(struct sd_bouts_looks *l, double loop)
 {
     l->sum += loop;
     l->least = l->n ? shorter(loop, l->least) : loop;
@@ -80,12 +80,12 @@ static void add_look(struct sd_pace_looks *l, double loop)
     l->n++;
 }
 
-void sd_pace_looks_take(struct sd_pace_looks *l)
+void sd_bouts_looks_take(struct sd_bouts_looks *l)
 {
     add_look(l, at_most_halved(time_loop()));
 }
 
-void sd_pace_looks_add(struct sd_pace_looks *to, const struct sd_pace_looks *more)
+void sd_bouts_looks_add(struct sd_bouts_looks *to, const struct sd_bouts_looks *more)
 {
     if (more->n == 0)
         return;
@@ -99,7 +99,7 @@ void sd_pace_looks_add(struct sd_pace_looks *to, const struct sd_pace_looks *mor
  * short session both may have been slow and the session not: the shortest reading of
  * the last moments is taken then, because too little taken off is better than too much,
  * and who compares short runs looks at the quickest. */
-static double loop_of(const struct sd_pace_looks *l, uint64_t ticks, double *error)
+static double loop_of(const struct sd_bouts_looks *l, uint64_t ticks, double *error)
 {
     double mean = l->sum / l->n, least;
 
@@ -113,25 +113,24 @@ static double loop_of(const struct sd_pace_looks *l, uint64_t ticks, double *err
     return least;
 }
 
-double sd_session_pace_start(struct sd_session_pace *p)
+double sd_bouts_pace_start(struct sd_bouts_pace *p)
 {
     p->loop = read_loop();
     p->since = now();
     return p->weight > 0 ? p->sum / p->weight : p->loop;
 }
 
-double sd_session_pace_stop(struct sd_session_pace *p,
-                            const struct sd_pace_looks *between)
+double sd_bouts_pace_stop(struct sd_bouts_pace *p, const struct sd_bouts_looks *between)
 {
     uint64_t ticks = now() - p->since;
-    struct sd_pace_looks looks = { 0 };
+    struct sd_bouts_looks looks = { 0 };
     double loop = read_loop(), error;
 
     sd_assert(p->since != 0);
     add_look(&looks, p->loop);
     add_look(&looks, loop);
     if (between)
-        sd_pace_looks_add(&looks, between);
+        sd_bouts_looks_add(&looks, between);
     p->sum += (double)ticks * loop_of(&looks, ticks, &error);
     p->error += (double)ticks * error;
     p->weight += (double)ticks;
@@ -140,7 +139,7 @@ double sd_session_pace_stop(struct sd_session_pace *p,
     return p->sum / p->weight;
 }
 
-double sd_session_pace_error(const struct sd_session_pace *p)
+double sd_bouts_pace_error(const struct sd_bouts_pace *p)
 {
     return p->sum > 0 ? p->error / p->sum : 0;
 }

@@ -19,7 +19,7 @@
  * without it where that was short.
  *
  * How fast a session ran is told by the same loop, timed when it begins and ends and
- * now and then between (sd_pace_looks_take).
+ * now and then between (sd_bouts_looks_take).
  *
  * call_calibration.c and line_calibration.c say what a bout is.  The interpreter's lock
  * guards what is here. */
@@ -64,16 +64,16 @@ double sd_bouts_error(const struct sd_bouts *b, int cost, double loop);
 
 /* The loop as it was timed during a session, by one thread.  All zero is a fresh one.
  */
-struct sd_pace_looks {
+struct sd_bouts_looks {
     double sum, least, most; /* ticks */
     uint32_t n;
 };
 /* Times it once; 3 us or so.  Needs no lock. */
-void sd_pace_looks_take(struct sd_pace_looks *l);
-void sd_pace_looks_add(struct sd_pace_looks *to, const struct sd_pace_looks *more);
+void sd_bouts_looks_take(struct sd_bouts_looks *l);
+void sd_bouts_looks_add(struct sd_bouts_looks *to, const struct sd_bouts_looks *more);
 
 /* How fast it went while a session ran.  All zero is a fresh one. */
-struct sd_session_pace {
+struct sd_bouts_pace {
     uint64_t since; /* ticks of the reading at its start; 0: none */
     double loop;    /* ticks of the loop then */
     double sum, weight;
@@ -81,11 +81,11 @@ struct sd_session_pace {
 };
 /* The session starts, and stops: each gives the ticks of the loop that its costs are to
  * be told by.  `between`: what was read since the start, or NULL. */
-double sd_session_pace_start(struct sd_session_pace *p);
-double sd_session_pace_stop(struct sd_session_pace *p,
-                            const struct sd_pace_looks *between);
+double sd_bouts_pace_start(struct sd_bouts_pace *p);
+double sd_bouts_pace_stop(struct sd_bouts_pace *p,
+                          const struct sd_bouts_looks *between);
 /* The relative error of these ticks. */
-double sd_session_pace_error(const struct sd_session_pace *p);
+double sd_bouts_pace_error(const struct sd_bouts_pace *p);
 
 /* For tests: a machine whose speed the test sets, instead of the processor.  NULL: the
  * processor again. */

@@ -96,7 +96,7 @@ TEST(a_core_that_was_slow_in_all_bouts_is_asked_again_when_it_is_quick)
     CHECK(sd_bouts_have_enough(&b, 6, true));
     CHECK(!sd_bouts_are_due(&b, b.last + (1u << 25)));
     core.is_slow = false;
-    CHECK(sd_session_pace_start(&(struct sd_session_pace){ 0 }) == LOOP);
+    CHECK(sd_bouts_pace_start(&(struct sd_bouts_pace){ 0 }) == LOOP);
     CHECK(sd_bouts_are_due(&b, b.last + (1u << 25)));
     for (int i = 0; i < 4; i++)
         add(&b, NONE);
@@ -130,43 +130,43 @@ TEST(bouts_that_all_saw_a_change_give_a_low_one)
 /* Slow at both ends, and looked at between. */
 TEST(a_session_goes_at_the_pace_that_its_calls_saw)
 {
-    struct sd_session_pace p = { 0 };
-    struct sd_pace_looks first = { 0 }, second = { 0 };
+    struct sd_bouts_pace p = { 0 };
+    struct sd_bouts_looks first = { 0 }, second = { 0 };
     struct sd_bouts b;
 
     begin(&b);
-    sd_session_pace_start(&p); /* a quick one, long ago */
-    sd_session_pace_stop(&p, NULL);
-    p = (struct sd_session_pace){ 0 };
+    sd_bouts_pace_start(&p); /* a quick one, long ago */
+    sd_bouts_pace_stop(&p, NULL);
+    p = (struct sd_bouts_pace){ 0 };
     core.ticks += UINT64_C(1) << 33;
     core.is_slow = true;
-    CHECK(sd_session_pace_start(&p) == 1.4 * LOOP && sd_session_pace_error(&p) == 0);
+    CHECK(sd_bouts_pace_start(&p) == 1.4 * LOOP && sd_bouts_pace_error(&p) == 0);
     core.is_slow = false;
     for (int i = 0; i < 20; i++)
-        sd_pace_looks_take(i % 2 ? &first : &second);
+        sd_bouts_looks_take(i % 2 ? &first : &second);
     core.is_slow = true;
     core.ticks += UINT64_C(1) << 33;
-    sd_pace_looks_add(&first, &second);
+    sd_bouts_looks_add(&first, &second);
     CHECK(first.n == 20);
-    CHECK(sd_session_pace_stop(&p, &first) < 1.05 * LOOP);
-    CHECK(sd_session_pace_error(&p) > 0.03 && sd_session_pace_error(&p) < 0.1);
-    CHECK(sd_session_pace_start(&p) < 1.05 * LOOP); /* a session that goes on */
+    CHECK(sd_bouts_pace_stop(&p, &first) < 1.05 * LOOP);
+    CHECK(sd_bouts_pace_error(&p) > 0.03 && sd_bouts_pace_error(&p) < 0.1);
+    CHECK(sd_bouts_pace_start(&p) < 1.05 * LOOP); /* a session that goes on */
     sd_bouts_run_on(NULL);
 }
 
 /* It is told by the quickest of the last moments, and that this may be too little. */
 TEST(a_short_session_goes_at_the_quickest_pace)
 {
-    struct sd_session_pace p = { 0 };
+    struct sd_bouts_pace p = { 0 };
     struct sd_bouts b;
 
     begin(&b);
-    sd_session_pace_start(&p);
-    p = (struct sd_session_pace){ 0 };
+    sd_bouts_pace_start(&p);
+    p = (struct sd_bouts_pace){ 0 };
     core.is_slow = true;
-    sd_session_pace_start(&p);
+    sd_bouts_pace_start(&p);
     run(CALLS);
-    CHECK(sd_session_pace_stop(&p, NULL) == LOOP);
-    CHECK(sd_session_pace_error(&p) > 0.39 && sd_session_pace_error(&p) < 0.41);
+    CHECK(sd_bouts_pace_stop(&p, NULL) == LOOP);
+    CHECK(sd_bouts_pace_error(&p) > 0.39 && sd_bouts_pace_error(&p) < 0.41);
     sd_bouts_run_on(NULL);
 }

@@ -304,7 +304,7 @@ static void forget(void)
 
 static int take(void)
 {
-    PyObject *monitoring = sd_sys_get("monitoring");
+    PyObject *monitoring = sd_compat_sys_get("monitoring");
     int rc;
 
     if (!monitoring)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/alloc/alloc_request.h"
 #include "analyse/alloc/alloc_words.h"
 #include "analyse/views.h"
 #include "base/error.h"
@@ -78,7 +79,8 @@ static bool read_question(PyObject *args, struct question *q)
         q->request.limit = PyLong_AsSize_t(n);
     if (!PyErr_Occurred() && choice->has_at != (which == SD_WHICH_LIVE))
         PyErr_SetString(PyExc_ValueError,
-                        "view='live' and at= go together: what was live, and when");
+                        "view='live' needs at=, the time at which blocks were live, "
+                        "and no other view takes at=");
     return !PyErr_Occurred();
 }
 
@@ -148,9 +150,10 @@ static bool ask(struct sd_py_allocations *a, PyObject *args, struct question *q)
         q->p = q->own;
     if (!q->p)
         return false;
-    rc = sd_alloc_check(q->p, name_of(a), &q->request.alloc, &q->request.selection);
+    rc = sd_alloc_request_check(q->p, name_of(a), &q->request.alloc,
+                                &q->request.selection);
     if (rc == 0)
-        rc = sd_view_allocations(q->p, &q->request, &q->view);
+        rc = sd_alloc_view_allocations(q->p, &q->request, &q->view);
     if (rc == 0)
         rc = sd_view_table_sort(&q->view, &q->view.tables[0], NULL, q->request.limit);
     if (rc < 0)
@@ -290,7 +293,7 @@ static PyObject *allocations_summary(PyObject *self, PyObject *unused)
     (void)unused;
     if (!p)
         return NULL;
-    rc = sd_alloc_check(p, name_of(a), &request, &none);
+    rc = sd_alloc_request_check(p, name_of(a), &request, &none);
     if (rc < 0)
         return sd_ext_raise(rc);
     sd_alloc_summarize(p, &s);

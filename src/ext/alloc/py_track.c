@@ -104,16 +104,15 @@ static bool is_recorded(PyObject *self)
                         "this process records itself already (sonde.start(), or "
                         "SONDE_OUT); call sonde.stop() before track()");
     else if (sd_with_has(with, "alloc"))
+        PyErr_SetString(PyExc_RuntimeError,
+                        "`sonde alloc` already records all allocations of this "
+                        "process, those of this block too; run the program without "
+                        "`sonde alloc`, or without track()");
+    else
         PyErr_SetString(
             PyExc_RuntimeError,
-            "`sonde alloc` records all allocations of this process already, "
-            "those of this block too; run the program without it, or "
-            "without track()");
-    else
-        PyErr_SetString(PyExc_RuntimeError,
-                        "this process is being recorded by `sonde` already; run the "
-                        "program without it, or record its allocations with `sonde run "
-                        "--with alloc`");
+            "this process is already being recorded by `sonde`; run the program "
+            "without `sonde`, or record its allocations with `sonde run --with alloc`");
     return true;
 }
 

@@ -19,7 +19,8 @@ static bool read_trace(PyObject *o, struct trace *t)
     if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 3 ||
         !PyTuple_Check(PyTuple_GET_ITEM(o, 2)) ||
         PyTuple_GET_SIZE(PyTuple_GET_ITEM(o, 2)) < 1) {
-        PyErr_SetString(PyExc_TypeError, "a trace is (domain, size, frames, ...)");
+        PyErr_SetString(PyExc_TypeError,
+                        "a trace must be a tuple (domain, size, frames, ...)");
         return false;
     }
     t->domain = PyTuple_GET_ITEM(o, 0);

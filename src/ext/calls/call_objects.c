@@ -235,7 +235,8 @@ int sd_py_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *
 
     if (!PyTuple_Check(key) || PyTuple_GET_SIZE(key) != 3 ||
         !PyLong_Check(PyTuple_GET_ITEM(key, 1))) {
-        PyErr_Format(PyExc_TypeError, "a function is (file, line, name), not %R", key);
+        PyErr_Format(PyExc_TypeError,
+                     "a function must be a tuple (file, line, name), not %R", key);
         return -1;
     }
     line = PyLong_AsLongLong(PyTuple_GET_ITEM(key, 1));

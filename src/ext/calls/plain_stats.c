@@ -47,7 +47,7 @@ static PyObject *key_of(PyObject *code)
     if (PyCode_Check(code))
         return Py_BuildValue("OiO", c->co_filename, c->co_firstlineno, c->co_name);
     if (!PyUnicode_Check(code))
-        return PyErr_Format(PyExc_TypeError, "an entry is neither code nor text");
+        return PyErr_Format(PyExc_TypeError, "an entry must be a code object or text");
     return Py_BuildValue("siN", "", 0, bare_name(code));
 }
 
@@ -105,7 +105,7 @@ static int check_entry(PyObject *entry, int n)
 {
     if (PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) >= n)
         return 0;
-    PyErr_Format(PyExc_TypeError, "an entry is a tuple of %d, not this %.100s", n,
+    PyErr_Format(PyExc_TypeError, "an entry must be a tuple of %d, not this %.100s", n,
                  Py_TYPE(entry)->tp_name);
     return -1;
 }

@@ -106,7 +106,8 @@ PyObject *sd_py_call_tables_load(PyObject *self, PyObject *name)
     int rc;
 
     if (!PyUnicode_Check(name))
-        return PyErr_Format(PyExc_TypeError, "a name of a file is a str, not %.100s",
+        return PyErr_Format(PyExc_TypeError,
+                            "the name of a file must be a str, not %.100s",
                             Py_TYPE(name)->tp_name);
     if (!PyUnicode_FSConverter(name, &path))
         return NULL;
@@ -126,7 +127,7 @@ PyObject *sd_py_call_tables_load_dict(PyObject *self, PyObject *dict)
     int rc;
 
     if (!PyDict_Check(dict))
-        return PyErr_Format(PyExc_TypeError, "stats are a dict, not %.100s",
+        return PyErr_Format(PyExc_TypeError, "stats must be a dict, not %.100s",
                             Py_TYPE(dict)->tp_name);
     sd_call_stats_init(&loaded);
     rc = sd_py_call_dict_read(&loaded, dict);
@@ -142,7 +143,7 @@ PyObject *sd_py_call_tables_add(PyObject *self, PyObject *other)
     if (sd_py_call_tables_is_busy(self))
         return NULL;
     if (Py_TYPE(other) != Py_TYPE(self))
-        return PyErr_Format(PyExc_TypeError, "a CallStats is added, not %.100s",
+        return PyErr_Format(PyExc_TypeError, "add() needs a CallStats, not %.100s",
                             Py_TYPE(other)->tp_name);
     sd_py_call_tables_unsort(sd_py_call_tables_of(self));
     return sd_py_call_tables_done(sd_call_stats_add(

@@ -88,7 +88,7 @@ PyObject *sd_py_call_tables_set_order(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Os:set_order", &keys, &by))
         return NULL;
     if (keys != Py_None) { /* first: it may run code that sorts */
-        fast = PySequence_Fast(keys, "an order is a list of (file, line, name)");
+        fast = PySequence_Fast(keys, "an order must be a list of (file, line, name)");
         if (!fast)
             return NULL;
     }

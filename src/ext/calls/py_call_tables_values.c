@@ -6,7 +6,8 @@
 static bool may_set(PyObject *self, const PyObject *value)
 {
     if (!value)
-        PyErr_SetString(PyExc_AttributeError, "it can be set, not deleted");
+        PyErr_SetString(PyExc_AttributeError,
+                        "this attribute can be set but not deleted");
     return value && !sd_py_call_tables_is_busy(self);
 }
 
@@ -30,7 +31,8 @@ static PyObject *get_files(PyObject *self, void *unused)
 static int set_files(PyObject *self, PyObject *value, void *unused)
 {
     struct sd_call_stats *s = &sd_py_call_tables_of(self)->stats;
-    PyObject *fast = value ? PySequence_Fast(value, "files are a list of str") : NULL;
+    PyObject *fast =
+        value ? PySequence_Fast(value, "files must be a list of str") : NULL;
     int rc = 0;
 
     (void)unused;

@@ -89,7 +89,7 @@ static bool refuses(const struct sd_py_profile *p, const char *what)
 #if SD_HAS_MONITORING
 static int be_cprofile(struct sd_py_profile *p)
 {
-    PyObject *monitoring = sd_sys_get("monitoring"), *done;
+    PyObject *monitoring = sd_compat_sys_get("monitoring"), *done;
 
     if (!monitoring)
         return 0;
@@ -107,7 +107,8 @@ static int be_cprofile(struct sd_py_profile *p)
 
 static void be_cprofile_no_more(struct sd_py_profile *p)
 {
-    PyObject *monitoring = p->is_cprofile ? sd_sys_get("monitoring") : NULL, *done;
+    PyObject *monitoring = p->is_cprofile ? sd_compat_sys_get("monitoring") : NULL,
+             *done;
 
     p->is_cprofile = false;
     if (!monitoring)
@@ -141,7 +142,7 @@ static void drop_forgotten(const struct sd_py_profile *p)
 #else
     if (p->has_manners && !p->is_enabled) {
         sd_calls_profile_is(NULL);
-        sd_calls_listen(sd_calls_wanted());
+        sd_calls_listen(sd_calls_sessions_want());
     }
 #endif
 }
@@ -168,7 +169,7 @@ static int started(struct sd_py_profile *p, int rc)
     raised = sd_pending_exception_take();
     p->is_enabled = false;
     sd_calls_session_stop(p->session);
-    sd_calls_listen(sd_calls_wanted());
+    sd_calls_listen(sd_calls_sessions_want());
     sd_pending_exception_give_back(raised);
     return -1;
 }
@@ -187,7 +188,7 @@ static int start(struct sd_py_profile *p)
         sd_calls_profile_is((PyObject *)p);
         rc = sd_calls_session_start(p->session);
         if (rc == 0)
-            rc = sd_calls_listen(sd_calls_wanted());
+            rc = sd_calls_listen(sd_calls_sessions_want());
         sd_calls_profile_is(NULL);
         rc = started(p, rc);
     }
@@ -208,7 +209,7 @@ static void end_session(struct sd_py_profile *p)
  * again meanwhile. */
 static void hear_others(struct sd_py_profile *p)
 {
-    sd_calls_listen(sd_calls_wanted());
+    sd_calls_listen(sd_calls_sessions_want());
     if (!p->is_enabled)
         be_cprofile_no_more(p);
 }
@@ -252,9 +253,9 @@ static int detail_of(const struct sd_py_profile *p, PyObject *given)
     for (int i = 0; i < 3; i++)
         if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0)
             return SD_VALUE_TYPES + i;
-    PyErr_Format(PyExc_ValueError,
-                 "signatures are True, False, 'types', 'lengths' or 'sizes', not %R",
-                 given);
+    PyErr_Format(
+        PyExc_ValueError,
+        "signatures must be True, False, 'types', 'lengths' or 'sizes', not %R", given);
     return -1;
 }
 

@@ -314,7 +314,7 @@ static int copy_trees(struct numbers *m, const struct sd_py_profile *p,
 
 static double seconds_of_tick(const struct sd_py_profile *p)
 {
-    struct sd_ticks_pair first = sd_calls_first_pair(),
+    struct sd_ticks_pair first = sd_calls_sessions_first_pair(),
                          now = sd_ticks_pair(p->session->clock);
 
     if (p->timer)
@@ -694,7 +694,7 @@ PyObject *sd_py_profile_as_stats(struct sd_py_profile *p)
 /* In ticks, whatever clock the user's times are of. */
 double sd_py_profile_untraced(const struct sd_py_profile *p)
 {
-    struct sd_ticks_pair first = sd_calls_first_pair(),
+    struct sd_ticks_pair first = sd_calls_sessions_first_pair(),
                          now = sd_ticks_pair(p->session->clock);
     uint64_t ticks = 0;
 

@@ -180,7 +180,7 @@ static bool is_led(PyObject *importers, const char *module)
 
 static void lead_importers(PyObject *offer, const char *module, const char *adapter)
 {
-    PyObject *importers = sd_sys_get("meta_path");
+    PyObject *importers = sd_compat_sys_get("meta_path");
     bool can = importers && PyList_Check(importers) && !is_led(importers, module);
     PyObject *made = can ? make(&finder_spec) : NULL;
     struct finder *finder = (struct finder *)made;
@@ -201,7 +201,7 @@ void sd_offer_profile(void)
         sd_lines_captured() || sd_lines_are_asked() ? PyEval_GetBuiltins() : NULL;
     PyObject *offer = builtins ? make(&offer_spec) : NULL;
 
-    if (offer && !sd_dict_get(builtins, "profile"))
+    if (offer && !sd_compat_dict_get(builtins, "profile"))
         PyDict_SetItemString(builtins, "profile", offer);
     if (offer)
         lead_importers(offer, "line_profiler.explicit_profiler", "lead_line_profiler");

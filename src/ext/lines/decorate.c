@@ -40,7 +40,7 @@ static int add_attribute(struct search *s, PyObject *o, const char *name, int de
 static int add_function(struct search *s, PyObject *function, int depth)
 {
     PyObject *dict = ((PyFunctionObject *)function)->func_dict;
-    PyObject *wrapped = dict ? sd_dict_get(dict, "__wrapped__") : NULL;
+    PyObject *wrapped = dict ? sd_compat_dict_get(dict, "__wrapped__") : NULL;
     int rc = PyList_Append(s->codes, PyFunction_GET_CODE(function));
 
     return rc == 0 && wrapped ? add_codes(s, wrapped, depth + 1) : rc;

@@ -62,7 +62,8 @@ static int find_function(struct sd_line_stats *s, PyObject *key, size_t *at)
     int rc = -1;
 
     if (!PyTuple_Check(key) || PyTuple_GET_SIZE(key) != 3) {
-        PyErr_SetString(PyExc_TypeError, "a function is (file, line, name)");
+        PyErr_SetString(PyExc_TypeError,
+                        "a function must be a tuple (file, line, name)");
         return -1;
     }
     file = PyTuple_GET_ITEM(key, 0);
@@ -89,7 +90,7 @@ static int add_function(struct sd_line_stats *s, PyObject *key, PyObject *lines)
 
     if (rc < 0)
         return rc;
-    all = PySequence_Fast(lines, "the lines of a function are a list");
+    all = PySequence_Fast(lines, "the lines of a function must be a list");
     rc = all ? 0 : -1;
     for (Py_ssize_t i = 0; rc == 0 && i < PySequence_Fast_GET_SIZE(all); i++) {
         PyObject *entry = Py_NewRef(PySequence_Fast_GET_ITEM(all, i));
@@ -112,7 +113,7 @@ static int take(struct sd_line_stats *s, PyObject *timings, PyObject *unit)
         return -1;
     if (!PyDict_Check(timings) || !(s->unit > 0) || !isfinite(s->unit)) {
         PyErr_SetString(PyExc_TypeError,
-                        "timings are a dictionary, and their unit is above 0");
+                        "timings must be a dictionary, and their unit above 0");
         return -1;
     }
     while (rc == 0 && PyDict_Next(timings, &at, &key, &lines)) {

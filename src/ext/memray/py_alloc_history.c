@@ -29,7 +29,8 @@ static struct sd_alloc_history *fresh(PyObject *self)
     struct sd_py_alloc_history *h = history_of(self);
 
     if (h->is_read) {
-        PyErr_SetString(PyExc_RuntimeError, "this history was read already");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this history was already read; open the file again");
         return NULL;
     }
     h->is_read = true;
@@ -82,8 +83,8 @@ static PyObject *next_record(PyObject *self)
     int rc;
 
     if (h->is_busy) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "another thread is reading this history; open one of its own");
+        PyErr_SetString(PyExc_RuntimeError, "another thread is reading this history; "
+                                            "open the file again in this thread");
         return NULL;
     }
     h->is_read = true;

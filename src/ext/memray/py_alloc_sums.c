@@ -366,8 +366,8 @@ static int choose_process(struct sd_py_alloc_sums *s, const char *path, uint64_t
     sd_free(processes);
     if (!all->is_recorded)
         return sd_fail(SD_EUSAGE,
-                       "%s holds no allocations; record some with: sonde "
-                       "alloc prog.py, or memray.Tracker",
+                       "%s holds no allocations; record some with: sonde alloc "
+                       "prog.py, or sonde.compat.memray.Tracker",
                        path);
     if (pid && s->process == UINT32_MAX)
         return sd_fail(SD_EUSAGE, "%s holds no allocations of process %llu", path,

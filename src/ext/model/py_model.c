@@ -146,7 +146,7 @@ static PyObject *get_facts(PyObject *self, void *unused)
     for (size_t i = 0; dict && i < m->n_facts; i++) {
         const char *key = sd_model_text(m, m->facts[i].key);
         PyObject *value = sd_py_model_text(m, m->facts[i].value);
-        PyObject *old = sd_dict_get(dict, key);
+        PyObject *old = sd_compat_dict_get(dict, key);
 
         if (old && PyList_Check(old)) {
             if (!sd_py_model_list_take(old, value))

@@ -238,7 +238,7 @@ static int read_model(struct sd_onnx *x, struct sd_cursor c, struct sd_cursor *g
             version = sd_onnx_text(f.inside);
     }
     if (rc == 0 && c.bad)
-        rc = sd_fail(SD_EFORMAT, "this is not an ONNX file, or it is cut");
+        rc = sd_fail(SD_EFORMAT, "this is not an ONNX file, or it is truncated");
     if (rc == 0 && !graph->at)
         rc = sd_fail(SD_EFORMAT, "this is not an ONNX file: it has no graph");
     return rc == 0 ? tell_source(x, producer, version) : rc;

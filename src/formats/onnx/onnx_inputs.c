@@ -328,13 +328,14 @@ int sd_onnx_unfit(const struct sd_onnx_step *s, const struct sd_onnx_value *a,
     put_dims(&shapes, b);
     if (attribute)
         put_attribute(&shapes, s->node, attribute);
-    rc = shapes.bad ? sd_no_memory()
-                    : sd_model_note(s->x->m,
-                                    "the shapes that go into %.*s (%.*s) do not fit, "
-                                    "%s: neither it nor what follows is counted",
-                                    (int)(name.n < 200 ? name.n : 200),
-                                    name.n ? name.p : "", (int)(op.n < 80 ? op.n : 80),
-                                    op.p, sd_buf_string(&shapes));
+    rc =
+        shapes.bad
+            ? sd_no_memory()
+            : sd_model_note(s->x->m,
+                            "the shapes that go into %.*s (%.*s) do not fit, %s: "
+                            "neither this operator nor what follows it is counted",
+                            (int)(name.n < 200 ? name.n : 200), name.n ? name.p : "",
+                            (int)(op.n < 80 ? op.n : 80), op.p, sd_buf_string(&shapes));
     sd_buf_release(&shapes);
     return rc;
 }

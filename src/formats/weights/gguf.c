@@ -54,7 +54,7 @@ bool sd_gguf_is(const void *p, size_t n) { return n >= 4 && memcmp(p, "GGUF", 4)
 
 static int cut(const struct reading *r)
 {
-    return sd_fail(SD_EFORMAT, "the gguf file is cut: it ends after %zu bytes",
+    return sd_fail(SD_EFORMAT, "the gguf file is truncated: it ends after %zu bytes",
                    (size_t)(r->c.end - r->start));
 }
 
@@ -330,10 +330,10 @@ static int check_end(const struct reading *r)
     there = there > data ? there - data : 0;
     if (r->end <= there)
         return 0;
-    return sd_fail(
-        SD_EFORMAT,
-        "the gguf file is cut: its tensors have %llu bytes, but only %llu are there",
-        (unsigned long long)r->end, (unsigned long long)there);
+    return sd_fail(SD_EFORMAT,
+                   "the gguf file is truncated: its tensors have %llu bytes, but only "
+                   "%llu are there",
+                   (unsigned long long)r->end, (unsigned long long)there);
 }
 
 int sd_gguf_read(const void *p, size_t n, struct sd_weights *to)

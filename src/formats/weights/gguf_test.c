@@ -110,7 +110,7 @@ TEST(gguf_cut_anywhere_is_refused)
 
         CHECK(sd_model_init(&m) == 0);
         CHECK(read_file(b.p, n, &m) == SD_EFORMAT);
-        CHECK(strstr(sd_fail_text(), n < 4 ? "not a gguf file" : "is cut"));
+        CHECK(strstr(sd_fail_text(), n < 4 ? "not a gguf file" : "is truncated"));
         sd_model_release(&m);
     }
     sd_buf_release(&b);
@@ -172,7 +172,7 @@ TEST(gguf_that_lies_is_refused)
     begin(&b, 0x03000000, 0, 0);
     check_refused(&b, "big-endian");
     begin(&b, 3, UINT64_MAX, 0);
-    check_refused(&b, "is cut");
+    check_refused(&b, "is truncated");
     begin(&b, 3, 0, 1);
     put_text(&b, "x");
     sd_buf_u32(&b, 13);
@@ -182,7 +182,7 @@ TEST(gguf_that_lies_is_refused)
     sd_buf_u32(&b, 9);
     sd_buf_u32(&b, 10);
     sd_buf_u64(&b, UINT64_MAX / 4);
-    check_refused(&b, "is cut");
+    check_refused(&b, "is truncated");
     begin(&b, 3, 0, 1);
     put_text(&b, "general.alignment");
     sd_buf_u32(&b, 4);
@@ -234,7 +234,7 @@ TEST(gguf_lists_that_are_cut_end)
     sd_buf_u32(&b, 9);
     sd_buf_u32(&b, 9);
     sd_buf_u64(&b, UINT64_MAX);
-    check_refused(&b, "is cut");
+    check_refused(&b, "is truncated");
     sd_buf_release(&b);
 }
 

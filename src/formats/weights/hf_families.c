@@ -369,7 +369,9 @@ static int make_tensor(struct making *k, const struct part *p, int64_t layer,
         dims[i] = k->c->number[p->axes[i]];
     if (k->n++ == TENSORS_MAX)
         return sd_fail(SD_EFORMAT,
-                       "the configuration claims more layers than any model has");
+                       "the configuration of this %s model makes more than %d tensors, "
+                       "which no model has; check its numbers of layers and experts",
+                       k->c->family, TENSORS_MAX);
     write_name(k, p, layer, expert, text);
     rc = sd_model_word(k->to.into, text, &name);
     if (rc == 0)
@@ -392,11 +394,16 @@ static int make_part(struct making *k, const struct part *p)
             return sd_hf_config_missing(k->c, p->axes[i]);
     if (layers < 0)
         return sd_hf_config_missing(k->c, SD_HF_LAYERS);
-    if (layers > LAYERS_MAX || experts > EXPERTS_MAX)
+    if (layers > LAYERS_MAX)
         return sd_fail(SD_EFORMAT,
-                       "the configuration of this %s claims more layers or experts "
-                       "than any model has",
-                       k->c->family);
+                       "the configuration of this %s model has %lld layers, and no "
+                       "model has more than %d; check the configuration",
+                       k->c->family, (long long)layers, LAYERS_MAX);
+    if (experts > EXPERTS_MAX)
+        return sd_fail(SD_EFORMAT,
+                       "the configuration of this %s model has %lld experts, and no "
+                       "model has more than %d; check the configuration",
+                       k->c->family, (long long)experts, EXPERTS_MAX);
     for (int64_t i = 0; i < layers && rc == 0; i++)
         for (int64_t e = 0; e < experts && rc == 0; e++)
             rc = make_tensor(k, p, i, e);

@@ -198,8 +198,8 @@ static int check_spans(struct reading *r)
     }
     if (at > r->data_bytes)
         return sd_fail(SD_EFORMAT,
-                       "the safetensors file is cut: its tensors have %llu bytes, but "
-                       "only %llu are there",
+                       "the safetensors file is truncated: its tensors have %llu "
+                       "bytes, but only %llu are there",
                        (unsigned long long)at, (unsigned long long)r->data_bytes);
     if (at < r->data_bytes)
         return sd_fail(SD_EFORMAT,
@@ -250,8 +250,8 @@ int sd_safetensors_read(const void *p, size_t n, struct sd_weights *to)
     header = sd_cursor_take(&c, (size_t)length);
     if (!header)
         return sd_fail(SD_EFORMAT,
-                       "the safetensors file is cut: its header has %llu bytes, but "
-                       "only %zu are there",
+                       "the safetensors file is truncated: its header has %llu bytes, "
+                       "but only %zu are there",
                        (unsigned long long)length, n - sizeof length);
     r.data_bytes = sd_cursor_left(&c);
     sd_json_in_init(&r.json, header, (size_t)length);

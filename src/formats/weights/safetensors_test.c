@@ -163,7 +163,7 @@ static void check_refused(const char *header, size_t n_data, const char *why)
 
 TEST(safetensors_that_the_library_refuses_are_refused)
 {
-    check_refused("{" TENSOR("a", "[2]", "[0,2]") "}", 1, "is cut");
+    check_refused("{" TENSOR("a", "[2]", "[0,2]") "}", 1, "is truncated");
     check_refused("{" TENSOR("a", "[2]", "[0,2]") "}", 3, "belong to no tensor");
     check_refused("{" TENSOR("a", "[2]", "[0,3]") "}", 3, "other bytes");
     check_refused("{" TENSOR("a", "[2]", "[1,3]") "}", 3, "a hole before it");

@@ -66,7 +66,10 @@ static int put_track(struct sd_page_maker *m, struct sd_buf *to, const char *who
             found = t;
         }
     if (!found)
-        return sd_fail(SD_EUSAGE, "no thread of the page matches --track %s", who);
+        return sd_fail(SD_EUSAGE,
+                       "no thread shown in the page matches --track %s; `sonde report "
+                       "--threads` lists the threads",
+                       who);
     sd_buf_printf(to, "%sthread=%llu", to->n ? "&" : "",
                   (unsigned long long)found->process);
     if (!found->is_process)

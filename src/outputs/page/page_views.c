@@ -263,7 +263,7 @@ int sd_page_view_of(struct sd_page_maker *m, const struct sd_profile *p,
 
     if (!a || a->recipe || a->shape == SD_SHAPE_STACKS || a->flags & SD_VIEW_APART)
         return sd_fail(SD_EUSAGE,
-                       "the request is for a view \"%s\", which is not served to "
+                       "the page's request is wrong: there is no view \"%s\" for "
                        "pages; reload the page",
                        name);
     m->profile = p;

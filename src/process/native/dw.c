@@ -41,7 +41,8 @@ int sd_dw_open(struct sd_dw *d)
         return 0;
     sd_dw_close(d);
     return sd_fail(SD_ELACKS,
-                   "native frames need elfutils 0.170 or later: the one here lacks %s",
+                   "native frames need elfutils 0.170 or later, and the installed "
+                   "elfutils lacks %s: apt install libdw1",
                    missing ? missing : "this version of ELF");
 }
 

@@ -470,20 +470,20 @@ void sd_codes_release(struct sd_codes *c)
 
 static void decode(struct sd_codes *c, struct sd_code *code, const struct sd_layout *l)
 {
-    struct sd_lines it;
+    struct sd_line_table it;
     struct sd_line_run run;
     uint32_t n = 0;
 
-    sd_lines_init(&it, l->lines_style, code->table, code->n_table, code->first_line,
-                  code->n_code);
-    while (sd_lines_next(&it, &run))
+    sd_line_table_init(&it, l->lines_style, code->table, code->n_table,
+                       code->first_line, code->n_code);
+    while (sd_line_table_next(&it, &run))
         n++;
     code->runs = sd_arena_alloc(&c->arena, (n + 1) * sizeof *code->runs);
     if (!code->runs)
         return;
-    sd_lines_init(&it, l->lines_style, code->table, code->n_table, code->first_line,
-                  code->n_code);
-    while (code->n_runs < n && sd_lines_next(&it, &run))
+    sd_line_table_init(&it, l->lines_style, code->table, code->n_table,
+                       code->first_line, code->n_code);
+    while (code->n_runs < n && sd_line_table_next(&it, &run))
         code->runs[code->n_runs++] = run;
 }
 

@@ -233,13 +233,14 @@ static int say_absent(const struct sd_remote *r, const struct sd_maps *maps,
     if (old->in)
         return say_too_old(r->pid, st.name, version_of_name(old->in->path));
     if (only)
-        return sd_fail(SD_EABSENT, "process %d (%s) has no CPython in %s", (int)r->pid,
-                       st.name, only);
-    return sd_fail(
-        SD_EABSENT,
-        "process %d (%s) is not a Python process: no file that it has mapped "
-        "holds a CPython",
-        (int)r->pid, st.name);
+        return sd_fail(
+            SD_EABSENT,
+            "process %d (%s) does not run CPython: it has mapped no CPython from %s",
+            (int)r->pid, st.name, only);
+    return sd_fail(SD_EABSENT,
+                   "process %d (%s) is not a Python process: none of its mapped files "
+                   "is a CPython; check the pid",
+                   (int)r->pid, st.name);
 }
 
 /* --- The layout ------------------------------------------------------------------ */

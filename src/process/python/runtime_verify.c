@@ -166,8 +166,8 @@ static int check_frames(struct sd_runtime *rt, const struct sd_remote *r,
             !sd_code_has_instr(code, &rt->layout, frames[i].instr))
             rc = SD_ETORN;
         rt->is_checked = rt->is_checked || rc == 0;
-        n_fit += sd_lines_fit(rt->layout.lines_style, code->table, code->n_table,
-                              code->n_code);
+        n_fit += sd_line_table_fits(rt->layout.lines_style, code->table, code->n_table,
+                                    code->n_code);
     }
     sd_codes_release(&codes);
     return rc == 0 && *n > 0 && n_fit == 0 ? SD_ETORN : rc;
@@ -235,19 +235,19 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
         return sd_fail(
             SD_EFORMAT,
             "its memory does not look like that of CPython %s (no main interpreter), "
-            "it may be a modified build, which Sonde cannot read",
+            "so it may be a modified build, which Sonde cannot read",
             rt->version);
     if (seen->n_known_tids == 0)
-        return sd_fail(
-            SD_EFORMAT,
-            "its memory does not look like that of CPython %s (no thread is one of the "
-            "process), it may be a modified build, which Sonde cannot read",
-            rt->version);
+        return sd_fail(SD_EFORMAT,
+                       "its memory does not look like that of CPython %s (none of its "
+                       "threads belongs to the process), so it may be a modified "
+                       "build, which Sonde cannot read",
+                       rt->version);
     if (seen->n_frames == 0 && seen->n_wrong > 0)
         return sd_fail(
             SD_EFORMAT,
-            "its memory does not look like that of CPython %s (its frames "
-            "have no code), it may be a modified build, which Sonde cannot read",
+            "its memory does not look like that of CPython %s (its frames have no "
+            "code), so it may be a modified build, which Sonde cannot read",
             rt->version);
     return 0;
 }

@@ -32,7 +32,9 @@ int sd_cairo_open(struct sd_cairo *c)
     if (!missing)
         return 0;
     sd_cairo_close(c);
-    return sd_fail(SD_ELACKS, "plots need cairo 1.16 or later: the one here lacks %s",
+    return sd_fail(SD_ELACKS,
+                   "plots need cairo 1.16 or later, and the installed cairo lacks %s: "
+                   "apt install libcairo2",
                    missing);
 }
 

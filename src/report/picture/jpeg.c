@@ -57,8 +57,9 @@ static int open_library(struct library *l)
 
     l->handle = dlopen("libjpeg.so.62", RTLD_NOW | RTLD_LOCAL);
     if (!l->handle)
-        return sd_fail(SD_ELACKS, "JPEG pictures need libjpeg: apt install "
-                                  "libjpeg62-turbo; .png, .svg and .pdf work without");
+        return sd_fail(SD_ELACKS,
+                       "JPEG pictures need libjpeg with ABI 62 (libjpeg.so.62): apt "
+                       "install libjpeg62-turbo; .png, .svg and .pdf work without");
 #define FIND(name)                                                                     \
     {                                                                                  \
         void *found = dlsym(l->handle, #name);                                         \
@@ -71,8 +72,10 @@ static int open_library(struct library *l)
     if (is_whole)
         return 0;
     dlclose(l->handle);
-    return sd_fail(SD_ELACKS, "JPEG pictures need libjpeg 62, and the one here is "
-                              "another; .png, .svg and .pdf work without");
+    return sd_fail(
+        SD_ELACKS,
+        "the installed libjpeg.so.62 lacks functions that JPEG pictures need: apt "
+        "install libjpeg62-turbo; .png, .svg and .pdf work without");
 }
 
 static struct job *job_of(j_common_ptr c) { return c->client_data; }

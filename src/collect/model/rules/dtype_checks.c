@@ -42,7 +42,7 @@ static enum kind kind_of_dtype(uint8_t number)
 /* A tensor's, or a plain number's. */
 static enum kind kind_at(const struct sd_rule_call *c, unsigned i)
 {
-    PyObject *v = sd_rule_value(c, i);
+    PyObject *v = sd_meta_value(c, i);
     struct sd_meta_tensor t;
 
     if (sd_meta_at(c, i, &t))
@@ -137,7 +137,7 @@ const char *sd_doubt_bits(const struct sd_rule_call *c)
 const char *sd_doubt_difference(const struct sd_rule_call *c)
 {
     return kind_at(c, 0) == TRUTH || kind_at(c, 1) == TRUTH
-               ? "there is no difference of truth values"
+               ? "booleans cannot be subtracted"
                : sd_doubt_factor(c);
 }
 
@@ -199,12 +199,12 @@ const char *sd_doubt_loss(const struct sd_rule_call *c)
 
 /* --- Axes */
 
-static const char no_axis[] = "there is no such axis";
+static const char no_axis[] = "its tensor has no such axis";
 
 /* input, dim: a tensor without axes is taken as one of a single one. */
 static const char *axis_of(const struct sd_rule_call *c)
 {
-    PyObject *dim = sd_rule_value(c, 1);
+    PyObject *dim = sd_meta_value(c, 1);
     struct sd_meta_tensor t;
 
     if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t))
@@ -247,7 +247,7 @@ const char *sd_doubt_picked(const struct sd_rule_call *c)
     if (!sd_meta_at(c, 2, &index))
         return NULL;
     if (index.s.n > 1)
-        return "its index is no vector";
+        return "its index is not a vector";
     return index.s.number != SD_TORCH_INT64 && index.s.number != SD_TORCH_INT32
                ? "its index is not of whole numbers"
                : NULL;
@@ -259,7 +259,7 @@ const char *sd_doubt_added(const struct sd_rule_call *c)
     struct sd_meta_tensor to, from;
     int64_t axis;
 
-    if (!sd_meta_at(c, 0, &to) || !sd_rule_number(c, 1, &axis) ||
+    if (!sd_meta_at(c, 0, &to) || !sd_meta_number(c, 1, &axis) ||
         !sd_meta_at(c, 3, &from))
         return sd_doubt_picked(c);
     if (to.s.number != from.s.number)
@@ -317,7 +317,7 @@ const char *sd_doubt_group_norm(const struct sd_rule_call *c)
 {
     int64_t channels;
 
-    return weights_of(c, 1, 2, sd_rule_number(c, 4, &channels) ? channels : -1);
+    return weights_of(c, 1, 2, sd_meta_number(c, 4, &channels) ? channels : -1);
 }
 
 /* input, weight, bias, training, ... */

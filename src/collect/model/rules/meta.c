@@ -8,16 +8,16 @@
 
 /* --- Arguments */
 
-PyObject *sd_rule_value(const struct sd_rule_call *c, unsigned i)
+PyObject *sd_meta_value(const struct sd_rule_call *c, unsigned i)
 {
     PyObject *v = i < c->n ? c->values[i] : NULL;
 
     return v == Py_None ? NULL : v;
 }
 
-bool sd_rule_number(const struct sd_rule_call *c, unsigned i, int64_t *out)
+bool sd_meta_number(const struct sd_rule_call *c, unsigned i, int64_t *out)
 {
-    PyObject *v = sd_rule_value(c, i);
+    PyObject *v = sd_meta_value(c, i);
 
     if (!v || !PyLong_Check(v))
         return false;
@@ -27,9 +27,9 @@ bool sd_rule_number(const struct sd_rule_call *c, unsigned i, int64_t *out)
     return *out >= 0;
 }
 
-bool sd_rule_numbers(const struct sd_rule_call *c, unsigned i, unsigned n, int64_t *out)
+bool sd_meta_numbers(const struct sd_rule_call *c, unsigned i, unsigned n, int64_t *out)
 {
-    PyObject *v = sd_rule_value(c, i);
+    PyObject *v = sd_meta_value(c, i);
     Py_ssize_t has;
 
     if (!v || !(PyList_CheckExact(v) || PyTuple_Check(v)))
@@ -66,7 +66,7 @@ bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta_tensor
 
 bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta_tensor *out)
 {
-    return sd_meta_of(c, sd_rule_value(c, i), out);
+    return sd_meta_of(c, sd_meta_value(c, i), out);
 }
 
 bool sd_meta_is_float(const struct sd_meta_tensor *t)
@@ -109,7 +109,7 @@ bool sd_meta_suggests_last(const struct sd_meta_tensor *t)
 
 /* --- Shapes */
 
-bool sd_rule_axis(PyObject *number, unsigned n, uint32_t *at)
+bool sd_meta_axis(PyObject *number, unsigned n, uint32_t *at)
 {
     long long axis = PyLong_Check(number) ? PyLong_AsLongLong(number) : INT64_MIN;
 
@@ -124,7 +124,7 @@ bool sd_meta_has_axis(const struct sd_tensor_shape *s, PyObject *number)
 {
     uint32_t at;
 
-    return sd_rule_axis(number, s->n > 0 ? s->n : 1, &at);
+    return sd_meta_axis(number, s->n > 0 ? s->n : 1, &at);
 }
 
 /* --- Outputs */

@@ -22,11 +22,11 @@ struct sd_meta_tensor {
 /* --- Arguments, by their places in the schema */
 
 /* Borrowed; NULL: left out, or None. */
-PyObject *sd_rule_value(const struct sd_rule_call *c, unsigned i);
+PyObject *sd_meta_value(const struct sd_rule_call *c, unsigned i);
 /* A whole number that is not negative. */
-bool sd_rule_number(const struct sd_rule_call *c, unsigned i, int64_t *out);
+bool sd_meta_number(const struct sd_rule_call *c, unsigned i, int64_t *out);
 /* As many of them as there are axes; one is meant for all. */
-bool sd_rule_numbers(const struct sd_rule_call *c, unsigned i, unsigned n,
+bool sd_meta_numbers(const struct sd_rule_call *c, unsigned i, unsigned n,
                      int64_t *out);
 /* A tensor without data that we know everything of. */
 bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta_tensor *out);
@@ -75,7 +75,7 @@ static inline int64_t sd_meta_shape_elements(const struct sd_tensor_shape *s)
 }
 /* Which of n axes this number names, from the front or, negative, from behind; false:
  * it is none of them, or no whole number. */
-bool sd_rule_axis(PyObject *number, unsigned n, uint32_t *at);
+bool sd_meta_axis(PyObject *number, unsigned n, uint32_t *at);
 /* Does it name one of its axes?  One without axes counts as one of a single axis, as
  * torch does it. */
 bool sd_meta_has_axis(const struct sd_tensor_shape *s, PyObject *number);

@@ -29,7 +29,7 @@ PyObject *sd_rule_like_first_contiguous(const struct sd_rule_call *c)
 /* input, dim, and whether or into what the dtype changes. */
 PyObject *sd_rule_softmax(const struct sd_rule_call *c)
 {
-    PyObject *dim = sd_rule_value(c, 1), *other = sd_rule_value(c, 2);
+    PyObject *dim = sd_meta_value(c, 1), *other = sd_meta_value(c, 2);
     struct sd_meta_tensor t;
 
     if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t) ||
@@ -49,7 +49,7 @@ PyObject *sd_rule_first_itself(const struct sd_rule_call *c)
 /* A format that was asked for is torch's own affair, but for the plain one. */
 PyObject *sd_rule_cloned(const struct sd_rule_call *c)
 {
-    PyObject *format = sd_rule_value(c, 1);
+    PyObject *format = sd_meta_value(c, 1);
     struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t))
@@ -77,7 +77,7 @@ PyObject *sd_rule_scaled(const struct sd_rule_call *c)
     struct sd_meta_tensor t;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t) ||
-        !keeps_dtype(&t, sd_rule_value(c, 1)))
+        !keeps_dtype(&t, sd_meta_value(c, 1)))
         return NULL;
     return sd_meta_like(c, &t);
 }
@@ -116,7 +116,7 @@ static PyObject *stretched_as(const struct sd_rule_call *c,
  */
 static bool has_factor(const struct sd_rule_call *c, const struct sd_meta_tensor *t)
 {
-    PyObject *factor = sd_rule_value(c, 2);
+    PyObject *factor = sd_meta_value(c, 2);
 
     return !factor || (!PyBool_Check(factor) && keeps_dtype(t, factor));
 }
@@ -127,7 +127,7 @@ PyObject *sd_rule_stretched(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
-    if (keeps_dtype(&a, sd_rule_value(c, 1)) && has_factor(c, &a))
+    if (keeps_dtype(&a, sd_meta_value(c, 1)) && has_factor(c, &a))
         return sd_meta_like(c, &a);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number ||
         a.s.number == SD_TORCH_BOOL || !has_factor(c, &a))
@@ -138,14 +138,14 @@ PyObject *sd_rule_stretched(const struct sd_rule_call *c)
 /* Truth values have no difference. */
 PyObject *sd_rule_difference(const struct sd_rule_call *c)
 {
-    PyObject *other = sd_rule_value(c, 1);
+    PyObject *other = sd_meta_value(c, 1);
 
     return other && PyBool_Check(other) ? NULL : sd_rule_stretched(c);
 }
 
 PyObject *sd_rule_difference_into_first(const struct sd_rule_call *c)
 {
-    PyObject *other = sd_rule_value(c, 1);
+    PyObject *other = sd_meta_value(c, 1);
     struct sd_meta_tensor a;
 
     return !sd_meta_at(c, 0, &a) || a.s.number == SD_TORCH_BOOL ||
@@ -165,7 +165,7 @@ PyObject *sd_rule_quotient(const struct sd_rule_call *c)
 PyObject *sd_rule_compared(const struct sd_rule_call *c)
 {
     struct sd_meta_tensor a, b;
-    PyObject *other = sd_rule_value(c, 1);
+    PyObject *other = sd_meta_value(c, 1);
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
@@ -220,7 +220,7 @@ PyObject *sd_rule_triangle(const struct sd_rule_call *c) { return like_any(c, 2)
 /* input, shifts, dims: as many of one as of the other, or no axes. */
 PyObject *sd_rule_rolled(const struct sd_rule_call *c)
 {
-    PyObject *shifts = sd_rule_value(c, 1), *dims = sd_rule_value(c, 2);
+    PyObject *shifts = sd_meta_value(c, 1), *dims = sd_meta_value(c, 2);
     Py_ssize_t n = dims && PyList_CheckExact(dims) ? PyList_GET_SIZE(dims) : 0;
     struct sd_meta_tensor t;
 
@@ -255,7 +255,7 @@ PyObject *sd_rule_masked(const struct sd_rule_call *c)
     struct sd_tensor_shape out;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &mask) ||
-        mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_rule_value(c, 2)) ||
+        mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_meta_value(c, 2)) ||
         !sd_meta_shape_stretch(&t.s, &mask.s, &out))
         return NULL;
     return sd_meta_new(c, &out, t.s.number);
@@ -299,7 +299,7 @@ PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
-    if (keeps_dtype(&a, sd_rule_value(c, 1)) && has_factor(c, &a))
+    if (keeps_dtype(&a, sd_meta_value(c, 1)) && has_factor(c, &a))
         return Py_NewRef(c->values[0]);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number || !has_factor(c, &a) ||
         !sd_meta_shape_stretches_to(&b.s, &a.s))

@@ -11,7 +11,7 @@
 /* Which of three are wanted: a list of truth values. */
 static bool mask_at(const struct sd_rule_call *c, unsigned i, bool *wants)
 {
-    PyObject *v = sd_rule_value(c, i);
+    PyObject *v = sd_meta_value(c, i);
 
     if (!v || !(PyList_CheckExact(v) || PyTuple_Check(v)) ||
         PySequence_Fast_GET_SIZE(v) != 3)
@@ -61,7 +61,7 @@ PyObject *sd_rule_group_norm_backward(const struct sd_rule_call *c)
 {
     int64_t channels;
 
-    return sd_rule_number(c, 6, &channels) ? norm_gradients(c, channels, 4, 4) : NULL;
+    return sd_meta_number(c, 6, &channels) ? norm_gradients(c, channels, 4, 4) : NULL;
 }
 
 /* grad_out, input, normalized_shape, mean, rstd, weight, bias, mask */
@@ -114,7 +114,7 @@ PyObject *sd_rule_embedding_backward(const struct sd_rule_call *c)
     struct sd_tensor_shape weight = { .n = 2 };
 
     if (!sd_meta_at(c, 0, &out) || out.s.n < 1 ||
-        !sd_rule_number(c, 2, &weight.dims[0]))
+        !sd_meta_number(c, 2, &weight.dims[0]))
         return NULL;
     weight.dims[1] = out.s.dims[out.s.n - 1];
     return sd_meta_new(c, &weight, out.s.number);

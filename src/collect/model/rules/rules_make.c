@@ -15,7 +15,7 @@
 /* The dtype that is asked for, or `otherwise`; false: one that is not known. */
 static bool dtype_of(const struct sd_rule_call *c, uint8_t otherwise, uint8_t *number)
 {
-    PyObject *asked = c->dtype_at >= 0 ? sd_rule_value(c, (unsigned)c->dtype_at) : NULL;
+    PyObject *asked = c->dtype_at >= 0 ? sd_meta_value(c, (unsigned)c->dtype_at) : NULL;
 
     *number = otherwise;
     if (!asked)
@@ -31,7 +31,7 @@ static bool dtype_of(const struct sd_rule_call *c, uint8_t otherwise, uint8_t *n
 /* The last argument asks for an order of the axes; of some it is a number. */
 static bool has_format(const struct sd_rule_call *c)
 {
-    PyObject *last = sd_rule_value(c, c->n - 1);
+    PyObject *last = sd_meta_value(c, c->n - 1);
 
     return last && !PyLong_Check(last) &&
            last != sd_found_in("torch", "preserve_format") &&
@@ -45,7 +45,7 @@ PyObject *sd_rule_same_again(const struct sd_rule_call *c)
     uint8_t number;
 
     if (!sd_meta_at(c, 0, &t) || has_format(c) ||
-        (sd_rule_value(c, c->n - 1) && !t.is_contiguous) ||
+        (sd_meta_value(c, c->n - 1) && !t.is_contiguous) ||
         !dtype_of(c, t.s.number, &number))
         return NULL;
     return sd_meta_like_as(c, &t, number);
@@ -54,7 +54,7 @@ PyObject *sd_rule_same_again(const struct sd_rule_call *c)
 static PyObject *sized_like(const struct sd_rule_call *c, unsigned at,
                             uint8_t otherwise)
 {
-    PyObject *v = sd_rule_value(c, at);
+    PyObject *v = sd_meta_value(c, at);
     struct sd_tensor_shape out = { 0 };
     uint8_t number;
 
@@ -62,7 +62,7 @@ static PyObject *sized_like(const struct sd_rule_call *c, unsigned at,
         PySequence_Fast_GET_SIZE(v) > SD_MODEL_DIMS_MAX)
         return NULL;
     out.n = (unsigned)PySequence_Fast_GET_SIZE(v);
-    if ((out.n > 0 && !sd_rule_numbers(c, at, out.n, out.dims)) ||
+    if ((out.n > 0 && !sd_meta_numbers(c, at, out.n, out.dims)) ||
         !dtype_of(c, otherwise, &number))
         return NULL;
     return sd_meta_new(c, &out, number);
@@ -86,9 +86,9 @@ static PyObject *counted(const struct sd_rule_call *c, bool has_start, bool has_
     int64_t start = 0, end, step = 1, n;
     uint8_t number;
 
-    if ((has_start && !sd_rule_number(c, 0, &start)) ||
-        !sd_rule_number(c, has_start, &end) ||
-        (has_step && sd_rule_value(c, 2) && !sd_rule_number(c, 2, &step)) || step < 1 ||
+    if ((has_start && !sd_meta_number(c, 0, &start)) ||
+        !sd_meta_number(c, has_start, &end) ||
+        (has_step && sd_meta_value(c, 2) && !sd_meta_number(c, 2, &step)) || step < 1 ||
         end < start || !dtype_of(c, SD_TORCH_INT64, &number))
         return NULL;
     n = (end - start + step - 1) / step;
@@ -115,7 +115,7 @@ PyObject *sd_rule_count_in_steps(const struct sd_rule_call *c)
 /* self, indices: one of them, the others left out, takes the place of its axis. */
 PyObject *sd_rule_indexed(const struct sd_rule_call *c)
 {
-    PyObject *list = sd_rule_value(c, 1);
+    PyObject *list = sd_meta_value(c, 1);
     struct sd_meta_tensor t, index;
     struct sd_tensor_shape out = { 0 };
     Py_ssize_t axis = -1;
@@ -145,14 +145,14 @@ PyObject *sd_rule_indexed(const struct sd_rule_call *c)
 /* tensors, dim */
 PyObject *sd_rule_stacked(const struct sd_rule_call *c)
 {
-    PyObject *list = sd_rule_value(c, 0), *dim = sd_rule_value(c, 1);
+    PyObject *list = sd_meta_value(c, 0), *dim = sd_meta_value(c, 1);
     struct sd_meta_tensor first, next;
     uint32_t axis = 0;
 
     if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 ||
         !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) || !first.is_contiguous ||
         first.s.n + 1 > SD_MODEL_DIMS_MAX ||
-        (dim && !sd_rule_axis(dim, first.s.n + 1, &axis)))
+        (dim && !sd_meta_axis(dim, first.s.n + 1, &axis)))
         return NULL;
     for (Py_ssize_t i = 1; i < PyList_GET_SIZE(list); i++)
         if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) || !next.is_contiguous ||
@@ -185,14 +185,14 @@ static bool joins(const struct sd_tensor_shape *a, const struct sd_tensor_shape 
 
 PyObject *sd_rule_cat(const struct sd_rule_call *c)
 {
-    PyObject *list = sd_rule_value(c, 0), *dim = sd_rule_value(c, 1);
+    PyObject *list = sd_meta_value(c, 0), *dim = sd_meta_value(c, 1);
     struct sd_meta_tensor first, next;
     uint32_t axis = 0;
 
     if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 ||
         !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) || first.s.n == 0 ||
         (!first.is_contiguous && is_picture(&first.s)) ||
-        (dim && !sd_rule_axis(dim, first.s.n, &axis)))
+        (dim && !sd_meta_axis(dim, first.s.n, &axis)))
         return NULL;
     for (Py_ssize_t i = 1; i < PyList_GET_SIZE(list); i++) {
         if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) ||

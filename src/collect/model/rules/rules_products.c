@@ -104,7 +104,7 @@ static bool groups_of(const struct sd_rule_call *c, const struct sd_meta_tensor 
 
     *n = a->s.dims[0];
     if (a->s.n == 3 && b->s.n == 3)
-        return !sd_rule_value(c, 2) && b->s.dims[0] == *n;
+        return !sd_meta_value(c, 2) && b->s.dims[0] == *n;
     if (!sd_meta_at(c, 2, &ends) || ends.s.n != 1 || ends.s.number != SD_TORCH_INT32)
         return false;
     *n = ends.s.dims[0];
@@ -120,7 +120,7 @@ PyObject *sd_rule_grouped_product(const struct sd_rule_call *c)
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &a) || !sd_meta_at(c, 1, &b) ||
         !is_matrix_of_groups(&a) || !is_matrix_of_groups(&b) ||
         a.s.number != b.s.number || a.s.dims[a.s.n - 1] != b.s.dims[b.s.n - 2] ||
-        sd_rule_value(c, 3) || sd_rule_value(c, 4) || !groups_of(c, &a, &b, &groups))
+        sd_meta_value(c, 3) || sd_meta_value(c, 4) || !groups_of(c, &a, &b, &groups))
         return NULL;
     rows = a.s.dims[a.s.n - 2];
     columns = b.s.dims[b.s.n - 1];
@@ -149,11 +149,11 @@ static bool windows_of(const struct sd_rule_call *c, const struct sd_meta_tensor
     int64_t stride[3], padding[3], dilation[3];
     unsigned axes = in->s.n - 2;
 
-    out->is_transposed = sd_rule_value(c, 6) == Py_True;
-    if (!sd_rule_numbers(c, 3, axes, stride) || !sd_rule_numbers(c, 4, axes, padding) ||
-        !sd_rule_numbers(c, 5, axes, dilation) ||
-        !sd_rule_numbers(c, 7, axes, out->more) ||
-        !sd_rule_number(c, 8, &out->groups) || out->groups < 1)
+    out->is_transposed = sd_meta_value(c, 6) == Py_True;
+    if (!sd_meta_numbers(c, 3, axes, stride) || !sd_meta_numbers(c, 4, axes, padding) ||
+        !sd_meta_numbers(c, 5, axes, dilation) ||
+        !sd_meta_numbers(c, 7, axes, out->more) ||
+        !sd_meta_number(c, 8, &out->groups) || out->groups < 1)
         return false;
     for (unsigned k = 0; k < axes; k++) {
         int64_t kernel = weight->s.dims[2 + k];
@@ -184,7 +184,7 @@ static bool bias_fits(const struct sd_rule_call *c, int64_t channels, uint8_t nu
 {
     struct sd_meta_tensor bias;
 
-    if (!sd_rule_value(c, 2))
+    if (!sd_meta_value(c, 2))
         return true;
     return sd_meta_at(c, 2, &bias) && bias.s.n == 1 && bias.s.dims[0] == channels &&
            bias.s.number == number;

@@ -17,7 +17,7 @@
  * out has no gaps, whatever went in. */
 PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
 {
-    PyObject *over = sd_rule_value(c, 1);
+    PyObject *over = sd_meta_value(c, 1);
     const int64_t *last;
     struct sd_meta_tensor in, weight;
     struct sd_tensor_shape rows;
@@ -41,7 +41,7 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
     }
     last = in.s.dims + (in.s.n - (unsigned)n);
     for (unsigned i = 2; i <= 3; i++)
-        if (sd_rule_value(c, i) &&
+        if (sd_meta_value(c, i) &&
             (!sd_meta_at(c, i, &weight) || weight.s.number != in.s.number ||
              weight.s.n != (unsigned)n ||
              memcmp(weight.s.dims, last, (size_t)n * sizeof *last) != 0))
@@ -67,7 +67,7 @@ bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta_tensor *in,
     if (!sd_meta_is_float(in) || (!sd_meta_is_wide(in) && !c->is_on_cpu))
         return false;
     for (unsigned i = first; i <= last; i++) {
-        if (!sd_rule_value(c, i))
+        if (!sd_meta_value(c, i))
             continue;
         if (!sd_meta_at(c, i, &t) || t.s.n != 1 || t.s.dims[0] != n)
             return false;
@@ -89,8 +89,8 @@ PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
     uint8_t kept;
 
     if (!sd_meta_at(c, 0, &in) || !sd_norm_takes(c, &in) ||
-        !sd_rule_number(c, 3, &batch) || !sd_rule_number(c, 4, &channels) ||
-        !sd_rule_number(c, 6, &groups) || !sd_norm_kept(c, &in, 1, 2, channels, &kept))
+        !sd_meta_number(c, 3, &batch) || !sd_meta_number(c, 4, &channels) ||
+        !sd_meta_number(c, 6, &groups) || !sd_norm_kept(c, &in, 1, 2, channels, &kept))
         return NULL;
     stats.dims[0] = batch;
     stats.dims[1] = groups;
@@ -121,13 +121,13 @@ static PyObject *norm_batch(const struct sd_rule_call *c, unsigned last,
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
 PyObject *sd_rule_batch_norm(const struct sd_rule_call *c)
 {
-    return norm_batch(c, 4, sd_rule_value(c, 5) == Py_True);
+    return norm_batch(c, 4, sd_meta_value(c, 5) == Py_True);
 }
 
 /* input, weight, bias, training, momentum, eps */
 PyObject *sd_rule_batch_norm_alone(const struct sd_rule_call *c)
 {
-    return norm_batch(c, 2, sd_rule_value(c, 3) == Py_True);
+    return norm_batch(c, 2, sd_meta_value(c, 3) == Py_True);
 }
 
 /* input, weight, bias, running_mean, running_var, momentum, eps */
@@ -153,7 +153,7 @@ static bool name_axis(PyObject *v, unsigned n, bool *is_named)
 {
     uint32_t axis;
 
-    if (!sd_rule_axis(v, n, &axis) || is_named[axis])
+    if (!sd_meta_axis(v, n, &axis) || is_named[axis])
         return false;
     is_named[axis] = true;
     return true;
@@ -163,7 +163,7 @@ static bool name_axis(PyObject *v, unsigned n, bool *is_named)
 static bool axes_at(const struct sd_rule_call *c, unsigned i, unsigned n,
                     bool *is_named)
 {
-    PyObject *v = sd_rule_value(c, i);
+    PyObject *v = sd_meta_value(c, i);
     Py_ssize_t has = v && (PyList_CheckExact(v) || PyTuple_Check(v))
                          ? PySequence_Fast_GET_SIZE(v)
                          : 0;
@@ -180,7 +180,7 @@ static bool axes_at(const struct sd_rule_call *c, unsigned i, unsigned n,
 static PyObject *reduced_as(const struct sd_rule_call *c,
                             const struct sd_meta_tensor *in, uint8_t number)
 {
-    bool is_named[SD_MODEL_DIMS_MAX], keeps = sd_rule_value(c, 2) == Py_True;
+    bool is_named[SD_MODEL_DIMS_MAX], keeps = sd_meta_value(c, 2) == Py_True;
     struct sd_tensor_shape out = { 0 };
 
     if (!axes_at(c, 1, in->s.n, is_named))
@@ -211,7 +211,7 @@ PyObject *sd_rule_reduced(const struct sd_rule_call *c)
     struct sd_meta_tensor in;
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||
-        sd_rule_value(c, 3))
+        sd_meta_value(c, 3))
         return NULL;
     return reduced_as(c, &in, in.s.number);
 }
@@ -232,14 +232,14 @@ static bool pool_shape(const struct sd_rule_call *c, struct sd_meta_tensor *in,
                        bool is_ceil, bool has_dilation, struct sd_tensor_shape *out)
 {
     int64_t kernel[2], stride[2], padding[2] = { 0, 0 }, dilation[2] = { 1, 1 };
-    PyObject *given = sd_rule_value(c, 2);
+    PyObject *given = sd_meta_value(c, 2);
     bool has_stride = given && PySequence_Check(given) && PySequence_Size(given) > 0;
 
     if (!sd_meta_at(c, 0, in) || !sd_meta_is_float(in) || !in->is_contiguous ||
-        in->s.n < 3 || in->s.n > 4 || !sd_rule_numbers(c, 1, 2, kernel) ||
-        (has_stride && !sd_rule_numbers(c, 2, 2, stride)) ||
-        (sd_rule_value(c, 3) && !sd_rule_numbers(c, 3, 2, padding)) ||
-        (has_dilation && sd_rule_value(c, 4) && !sd_rule_numbers(c, 4, 2, dilation)))
+        in->s.n < 3 || in->s.n > 4 || !sd_meta_numbers(c, 1, 2, kernel) ||
+        (has_stride && !sd_meta_numbers(c, 2, 2, stride)) ||
+        (sd_meta_value(c, 3) && !sd_meta_numbers(c, 3, 2, padding)) ||
+        (has_dilation && sd_meta_value(c, 4) && !sd_meta_numbers(c, 4, 2, dilation)))
         return false;
     *out = in->s;
     for (unsigned k = 0; k < 2; k++) {
@@ -263,7 +263,7 @@ PyObject *sd_rule_max_pool(const struct sd_rule_call *c)
     struct sd_meta_tensor in;
     struct sd_tensor_shape shape;
 
-    if (!pool_shape(c, &in, sd_rule_value(c, 5) == Py_True, true, &shape))
+    if (!pool_shape(c, &in, sd_meta_value(c, 5) == Py_True, true, &shape))
         return NULL;
     return sd_meta_pair(sd_meta_new(c, &shape, in.s.number),
                         sd_meta_new(c, &shape, SD_TORCH_INT64));
@@ -274,7 +274,7 @@ PyObject *sd_rule_mean_pool(const struct sd_rule_call *c)
     struct sd_meta_tensor in;
     struct sd_tensor_shape shape;
 
-    if (!pool_shape(c, &in, sd_rule_value(c, 4) == Py_True, false, &shape))
+    if (!pool_shape(c, &in, sd_meta_value(c, 4) == Py_True, false, &shape))
         return NULL;
     return sd_meta_new(c, &shape, in.s.number);
 }
@@ -285,7 +285,7 @@ PyObject *sd_rule_adaptive_pool(const struct sd_rule_call *c)
     int64_t size[2];
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||
-        in.s.n < 3 || in.s.n > 4 || !sd_rule_numbers(c, 1, 2, size) ||
+        in.s.n < 3 || in.s.n > 4 || !sd_meta_numbers(c, 1, 2, size) ||
         in.s.dims[in.s.n - 1] < 1 || in.s.dims[in.s.n - 2] < 1)
         return NULL;
     in.s.dims[in.s.n - 2] = size[0];

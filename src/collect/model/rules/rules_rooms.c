@@ -28,8 +28,8 @@ static PyObject *loss(const struct sd_rule_call *c, unsigned reduction_at)
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
         !sd_meta_at(c, 1, &target) || !stretches_to(&target, &in) ||
-        (sd_rule_value(c, reduction_at) &&
-         !sd_rule_number(c, reduction_at, &reduction)) ||
+        (sd_meta_value(c, reduction_at) &&
+         !sd_meta_number(c, reduction_at, &reduction)) ||
         (reduction != MEAN && reduction != SUM))
         return NULL;
     return sd_meta_new_in(c, &one, in.s.number, sd_meta_shape_elements(&in.s));
@@ -43,7 +43,7 @@ PyObject *sd_rule_weighted_loss(const struct sd_rule_call *c)
 {
     struct sd_meta_tensor in, weight;
 
-    if (sd_rule_value(c, 2) && (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 2, &weight) ||
+    if (sd_meta_value(c, 2) && (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 2, &weight) ||
                                 !stretches_to(&weight, &in)))
         return NULL;
     return loss(c, 3);
@@ -70,7 +70,7 @@ static bool fit_weights(const struct sd_rule_call *c, const struct bags *b)
 {
     struct sd_meta_tensor each;
 
-    if (!sd_rule_value(c, 6))
+    if (!sd_meta_value(c, 6))
         return true;
     return b->mode == BAG_SUM && sd_meta_at(c, 6, &each) && each.is_contiguous &&
            each.s.number == b->weight.s.number &&
@@ -86,14 +86,14 @@ static bool bags_of(const struct sd_rule_call *c, struct bags *b)
     b->mode = BAG_SUM;
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &b->weight) ||
         !sd_meta_at(c, 1, &b->indices) || !sd_meta_at(c, 2, &b->offsets) ||
-        (sd_rule_value(c, 4) && !sd_rule_number(c, 4, &b->mode)) || b->mode > BAG_MAX)
+        (sd_meta_value(c, 4) && !sd_meta_number(c, 4, &b->mode)) || b->mode > BAG_MAX)
         return false;
     if (b->weight.s.n != 2 || !b->weight.is_contiguous ||
         !sd_meta_is_float(&b->weight) || !is_index(&b->indices) ||
         !is_index(&b->offsets) || b->indices.s.number != b->offsets.s.number)
         return false;
-    b->has_padding = sd_rule_number(c, 8, &padding); /* a negative one is none */
-    b->n = b->offsets.s.dims[0] - (sd_rule_value(c, 7) == Py_True);
+    b->has_padding = sd_meta_number(c, 8, &padding); /* a negative one is none */
+    b->n = b->offsets.s.dims[0] - (sd_meta_value(c, 7) == Py_True);
     return b->n > 0 && fit_weights(c, b);
 }
 
@@ -145,10 +145,10 @@ static bool columns_at(const struct sd_rule_call *c, unsigned at,
 {
     int64_t kernel[AXES], dilation[AXES], padding[AXES], stride[AXES];
 
-    if (!sd_rule_numbers(c, at, AXES, kernel) ||
-        !sd_rule_numbers(c, at + 1, AXES, dilation) ||
-        !sd_rule_numbers(c, at + 2, AXES, padding) ||
-        !sd_rule_numbers(c, at + 3, AXES, stride))
+    if (!sd_meta_numbers(c, at, AXES, kernel) ||
+        !sd_meta_numbers(c, at + 1, AXES, dilation) ||
+        !sd_meta_numbers(c, at + 2, AXES, padding) ||
+        !sd_meta_numbers(c, at + 3, AXES, stride))
         return false;
     for (unsigned k = 0; k < AXES; k++)
         w[k] = (struct sd_axis_window){ kernel[k], stride[k], dilation[k], padding[k],
@@ -191,7 +191,7 @@ PyObject *sd_rule_folded(const struct sd_rule_call *c)
 
     if (!c->is_on_cpu || !sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) ||
         in.s.n < 2 || in.s.n > 3 || sd_meta_shape_elements(&in.s) == 0 ||
-        !sd_rule_numbers(c, 1, AXES, size) || !columns_at(c, 2, w) ||
+        !sd_meta_numbers(c, 1, AXES, size) || !columns_at(c, 2, w) ||
         in.s.dims[in.s.n - 1] != windows(w, size))
         return NULL;
     area = sd_times(w[0].kernel, w[1].kernel);
