@@ -454,3 +454,21 @@ int sd_time_figures(const struct sd_timings *t, size_t side, struct sd_time_figu
     sd_free(a.room);
     return rc;
 }
+
+size_t sd_time_figures_times(const struct sd_timings *t, size_t side, double *times)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_processes; i++) {
+        struct sd_time_process_times r =
+            sd_time_figures_of_process(t, &t->processes[i], side, times + n, NULL);
+
+        for (size_t k = 0; k < r.n; k++)
+            times[n + k] -= r.loop_ns;
+        n += r.n;
+    }
+    if (n == 0)
+        n = take_dropped(&(struct adding){ .t = t, .side = side },
+                         &(struct sd_timing_process){ .n = t->n_batches }, times);
+    return n;
+}

@@ -58,6 +58,11 @@ static inline bool sd_time_figures_are_settled(const struct sd_time_figures *f)
 int sd_time_figures(const struct sd_timings *t, size_t side,
                     struct sd_time_figures *out);
 
+/* The times of one execution, in ns, of every batch that counts, the loop's taken off,
+ * in their order; of batches that were all dropped, those of all.  There is room for as
+ * many as there are batches of any kind.  How many. */
+size_t sd_time_figures_times(const struct sd_timings *t, size_t side, double *times);
+
 /* The value below which a part of `sorted` lies; between two of them by their
  * distance. */
 double sd_time_figures_quantile(const double *sorted, size_t n, double part);

@@ -5,6 +5,7 @@
 #include "analyse/time/time_comparison.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "collect/time/time_run.h"
 #include "ext/ext.h"
 
@@ -199,6 +200,42 @@ static int to_timings(const struct sd_time_run *r, struct sd_timings *t)
     return rc;
 }
 
+static PyObject *seconds_list(const double *times, size_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *one = PyFloat_FromDouble(times[i] * 1e-9);
+
+        if (!one)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, one);
+    }
+    return list;
+}
+
+static PyObject *time_run_times(PyObject *self, PyObject *number)
+{
+    Py_ssize_t side = side_of(self, number);
+    struct sd_timings t;
+    PyObject *list = NULL;
+    double *times;
+    int rc;
+
+    if (side < 0)
+        return NULL;
+    rc = to_timings(run_of(self), &t);
+    times = rc == 0 ? sd_alloc((t.n_batches + 1) * sizeof *times) : NULL;
+    if (rc == 0 && !times)
+        rc = sd_no_memory();
+    if (rc == 0)
+        list = seconds_list(times, sd_time_figures_times(&t, (size_t)side, times));
+    sd_free(times);
+    sd_timings_release(&t);
+    return rc < 0 ? sd_ext_raise(rc) : list;
+}
+
 static PyObject *modes_list(const struct sd_time_figures *f)
 {
     PyObject *list = PyList_New(f->n_modes);
@@ -308,6 +345,9 @@ static PyMethodDef time_run_methods[] = {
       "batches(side, empty=False)\n--\n\nEvery batch of the side as it was measured, or "
       "those of the loop alone beside\nit: a list of (seconds, loops, seconds waited for "
       "a CPU or -1, flags); flag 2 is\n\"the thread was taken off its CPU\"." },
+    { "times", time_run_times, METH_O,
+      "times(side)\n--\n\nSeconds of one execution in each batch that counts, the "
+      "loop's taken off: a list.\nOf batches that were all dropped, those of all." },
     { "figures", time_run_figures, METH_VARARGS,
       "figures(side, best_speed=0)\n--\n\nA dict: loops, batches, dropped, settled, "
       "best_ns, low_ns, high_ns, median_ns,\nmad_ns (of one execution, the loop's time "
