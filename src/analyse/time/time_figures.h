@@ -58,6 +58,9 @@ static inline bool sd_time_figures_are_settled(const struct sd_time_figures *f)
 int sd_time_figures(const struct sd_timings *t, size_t side,
                     struct sd_time_figures *out);
 
+/* The best speed that the machine showed meanwhile, in ticks of the loop of speed.h; 0:
+ * not known. */
+int64_t sd_time_figures_speed(const struct sd_timings *t);
 /* The value below which a part of `sorted` lies; between two of them by their
  * distance. */
 double sd_time_figures_quantile(const double *sorted, size_t n, double part);
