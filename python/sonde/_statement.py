@@ -11,8 +11,9 @@ calls end() and waits again.  The parts are put together as syntax trees, so a t
 traceback has the lines of the statement.
 """
 import _ast
+import itertools
 
-FILE = "<timed>"  # of the code object: lines of the set-up first, then those of the statement
+FILE = "<timed {0}>"  # of the code object: lines of the set-up first, then those of the statement
 SETUP, STATEMENT = "<setup>", "<statement>"  # by what users read in tracebacks
 
 _TEMPLATE = """
@@ -74,16 +75,16 @@ def _tree(text, name, line):
     return tree.body, awaits
 
 
-def side(statement="pass", setup="pass", namespace=None):
+def side(statement="pass", setup="pass", namespace=None, place=0):
     """(function, is_async): what _sonde.TimeRun times.
 
-    Statement and set-up are text or callables, as of timeit; names are looked up in `namespace`, a new one without it.  SyntaxError has
-    "<setup>" or "<statement>" for its file; ValueError: neither text nor callable.
+    Statement and set-up are text or callables, as of timeit; names are looked up in `namespace`, a new one without it.  `place` tells
+    several apart in tracebacks.  SyntaxError has "<setup>" or "<statement>" for its file; ValueError: neither text nor callable.
     """
     for what, kind in ((statement, "stmt"), (setup, "setup")):
         if not isinstance(what, str) and not callable(what):
             raise ValueError("{0} is neither a string nor callable".format(kind))
-    made = {}
+    made, file = {}, FILE.format(place)
     given = [name for name, what in (("_setup", setup), ("_stmt", statement)) if callable(what)]
     setup_text = "_setup()" if callable(setup) else setup
     statement_text = "_stmt()" if callable(statement) else statement
@@ -92,14 +93,14 @@ def side(statement="pass", setup="pass", namespace=None):
     is_async = awaits or setup_awaits
     compile(setup_text + "\n" + statement_text, STATEMENT, "exec", _AWAIT if is_async else 0, True)  # both together, as timeit
     head = "async def" if is_async else "def"
-    tree = compile(_TEMPLATE.format(head, "".join(", {0}={0}".format(name) for name in given)), FILE, "exec", _TREE, True)
+    tree = compile(_TEMPLATE.format(head, "".join(", {0}={0}".format(name) for name in given)), file, "exec", _TREE, True)
     function = tree.body[0]
     loop = next(node for node in function.body if isinstance(node, _ast.While)).body[1]
     _replace(loop.body, "_stmt", then)
     _replace(function.body, "_setup", first)
     namespace = {"__name__": "__main__", "__builtins__": __builtins__} if namespace is None else namespace
     made.update(_stmt=statement, _setup=setup)
-    exec(compile(tree, FILE, "exec", dont_inherit=True), namespace, made)
+    exec(compile(tree, file, "exec", dont_inherit=True), namespace, made)
     return made["_inner"], is_async
 
 
@@ -126,20 +127,55 @@ async def go_on(run, awaitable=None):
         awaitable = run.step()
 
 
-def source(statement, setup):
-    """What the lines of FILE are, for linecache."""
-    text = "\n".join(part if isinstance(part, str) else "" for part in (setup, statement))
-    return [line + "\n" for line in text.split("\n")]
+def memory_of(function, is_async):
+    """(bytes, peak bytes) that one execution allocates; what the loop itself does is not in them."""
+    from . import memory
+
+    figures = []
+    for make, awaits in (empty(), (function, is_async)):
+        body = make(_nothing, _nothing)
+        if awaits:
+            import asyncio
+
+            figures.append(asyncio.run(_allocate_async(memory, body)))
+            continue
+        send = body.send
+        send(None)
+        turns = itertools.repeat(None, 1)
+        with memory.track(current_thread_only=True) as tracked:
+            send(turns)
+        figures.append(tracked.summary)
+    loop, all_of_it = figures
+    return tuple(max(0, all_of_it[name] - loop[name]) for name in ("bytes", "peak_bytes"))
 
 
-def traceback_text(error, statement, setup):
-    """The traceback of what a statement raised, without our frames, its lines numbered as they were typed."""
+async def _allocate_async(memory, body):
+    await body.asend(None)
+    step = body.asend(itertools.repeat(None, 1))
+    with memory.track(current_thread_only=True) as tracked:
+        await step
+    return tracked.summary
+
+
+def _nothing():
+    pass
+
+
+def traceback_text(error, sides):
+    """The traceback of what a statement raised, without our frames, its lines numbered as they were typed.
+
+    `sides` are the (statement, setup) of all places.
+    """
     import linecache
     import traceback
 
-    lines = source(statement, setup)
-    linecache.cache[FILE] = (sum(map(len, lines)), None, lines, FILE)
-    n_setup = _n_lines(setup) if isinstance(setup, str) else 1
+    n_setup = {}
+    for place, (statement, setup) in enumerate(sides):
+        file = FILE.format(place)
+        setup, statement = (part if isinstance(part, str) else "" for part in (setup, statement))
+        n_setup[file] = _n_lines(setup)
+        text = setup + "\n" + statement + "\n"
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     try:
         told = traceback.TracebackException(type(error), error, error.__traceback__)
         one, seen = told, set()
@@ -149,22 +185,23 @@ def traceback_text(error, statement, setup):
             one = one.__cause__ or one.__context__
         return "".join(told.format())
     finally:
-        linecache.cache.pop(FILE, None)
+        for file in n_setup:
+            linecache.cache.pop(file, None)
 
 
 def _rename(stack, n_setup):
     """Frames of ours go; those of the function are the set-up's or the statement's."""
-    ours = next((at for at, frame in enumerate(stack) if frame.filename == FILE), None)
-    if ours is None:
-        return
-    del stack[:ours]
+    del stack[:next((at for at, frame in enumerate(stack) if frame.filename in n_setup), 0)]
     for frame in stack:
-        if frame.filename == FILE:
-            frame.line  # read from the lines of both, before it has another name
-            is_setup = frame.lineno <= n_setup
-            frame.filename = SETUP if is_setup else STATEMENT
-            frame.lineno -= 0 if is_setup else n_setup
-            if frame.name == "_inner":
-                frame.name = "<module>"
+        if frame.filename not in n_setup:
+            continue
+        frame.line  # is looked up now, before the frame has another name
+        before = n_setup[frame.filename]
+        is_setup = frame.lineno <= before
+        frame.filename = SETUP if is_setup else STATEMENT
+        if frame.name == "_inner":
+            frame.name = "<module>"
+        if not is_setup:
+            frame.lineno -= before
             if getattr(frame, "end_lineno", None) is not None:
-                frame.end_lineno -= 0 if is_setup else n_setup
+                frame.end_lineno -= before

@@ -59,6 +59,24 @@ double sd_time_figures_student(size_t freedom)
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
 }
 
+/* One in a hundred, because a single one can be too good. */
+int64_t sd_time_figures_speed(const struct sd_timings *t)
+{
+    double *speeds = sd_alloc((t->n_batches + 1) * sizeof *speeds);
+    int64_t best;
+
+    if (!speeds || t->n_batches == 0) {
+        sd_free(speeds);
+        return 0;
+    }
+    for (size_t i = 0; i < t->n_batches; i++)
+        speeds[i] = (double)t->batches[i].speed;
+    sd_time_figures_sort(speeds, t->n_batches);
+    best = (int64_t)sd_time_figures_quantile(speeds, t->n_batches, 0.01);
+    sd_free(speeds);
+    return best;
+}
+
 /* --- One process */
 
 static bool is_of(const struct sd_time_batch *b, size_t side, bool is_empty)
@@ -245,12 +263,10 @@ static void find_best(const struct adding *a, struct sd_time_figures *f)
 
 static void find_speed(const struct adding *a, struct sd_time_figures *f)
 {
-    int64_t least = INT64_MAX;
+    int64_t best = sd_time_figures_speed(a->t);
 
-    for (size_t i = 0; i < a->n; i++)
-        least = a->of[i]->speed < least ? a->of[i]->speed : least;
-    f->had_speed =
-        a->t->best_speed <= 0 || (double)least <= FULL_SPEED * (double)a->t->best_speed;
+    f->had_speed = a->t->best_speed <= 0 ||
+                   (double)best <= FULL_SPEED * (double)a->t->best_speed;
 }
 
 /* --- Modes */

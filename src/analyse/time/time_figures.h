@@ -63,6 +63,9 @@ int sd_time_figures(const struct sd_timings *t, size_t side,
  * many as there are batches of any kind.  How many. */
 size_t sd_time_figures_times(const struct sd_timings *t, size_t side, double *times);
 
+/* The best speed that the machine showed meanwhile, in ticks of the loop of speed.h; 0:
+ * not known. */
+int64_t sd_time_figures_speed(const struct sd_timings *t);
 /* The value below which a part of `sorted` lies; between two of them by their
  * distance. */
 double sd_time_figures_quantile(const double *sorted, size_t n, double part);

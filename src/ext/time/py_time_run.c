@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "collect/time/time_run.h"
 #include "ext/ext.h"
+#include "ext/time/time_serving.h"
 
 struct sd_py_time_run {
     PyObject_HEAD struct sd_time_run run;
@@ -323,6 +324,28 @@ static PyObject *time_run_compare(PyObject *self, PyObject *args)
                          "verdict", sd_time_verdict_name(c.verdict));
 }
 
+/* _share(fd, place) and _write(fd): of a measuring process of `sonde time`. */
+static PyObject *time_run_share(PyObject *self, PyObject *args)
+{
+    unsigned place;
+    int fd;
+
+    if (!PyArg_ParseTuple(args, "iI:_share", &fd, &place) ||
+        sd_time_serving_share(run_of(self), fd, place) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *time_run_write(PyObject *self, PyObject *number)
+{
+    long fd = PyLong_AsLong(number);
+
+    if ((fd == -1 && PyErr_Occurred()) ||
+        sd_time_serving_write(run_of(self), (int)fd) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef time_run_methods[] = {
     { "plan_budget", time_run_plan_budget, METH_VARARGS,
       "plan_budget(seconds)\n--\n\nMeasures short batches of all sides, in turn, for so "
@@ -355,6 +378,8 @@ static PyMethodDef time_run_methods[] = {
     { "compare", time_run_compare, METH_VARARGS,
       "compare(side, against)\n--\n\nA dict: ratio, low, high, verdict (\"slower\", "
       "\"faster\", \"same\", \"cannot tell\")." },
+    { "_share", time_run_share, METH_VARARGS, NULL },
+    { "_write", time_run_write, METH_O, NULL },
     { NULL, NULL, 0, NULL },
 };
 
