@@ -58,7 +58,7 @@ class TimeitResult:
     outliers        how many batches were far off, by cause
     dropped         batches that do not count: the thread was taken off its CPU
     overhead        of one turn of the loop alone
-    settled         whether the fastest batches agree within 2 %
+    settled         whether the fastest batches agree within 2 %, and the machine reached the best speed that `sonde time` ever saw
     against, ratio, ratio_interval, verdict
                     of a comparison: the other statement's result, this one's time as a multiple of that; else None
     """

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "collect/time/time_run.h"
 #include "ext/ext.h"
+#include "machine/machine_speed.h"
 #include "ext/time/time_serving.h"
 
 struct sd_py_time_run {
@@ -281,19 +282,19 @@ static PyObject *figures_dict(const struct sd_time_figures *f)
 static PyObject *time_run_figures(PyObject *self, PyObject *args)
 {
     struct sd_time_figures f;
-    unsigned long long best_speed = 0;
+    long long best_speed = -1; /* not given */
     struct sd_timings t;
     PyObject *number;
     Py_ssize_t side;
     int rc;
 
-    if (!PyArg_ParseTuple(args, "O|K:figures", &number, &best_speed))
+    if (!PyArg_ParseTuple(args, "O|L:figures", &number, &best_speed))
         return NULL;
     side = side_of(self, number);
     if (side < 0)
         return NULL;
     rc = to_timings(run_of(self), &t);
-    t.best_speed = (int64_t)best_speed;
+    t.best_speed = best_speed < 0 ? sd_machine_speed_load() : best_speed;
     if (rc == 0)
         rc = sd_time_figures(&t, (size_t)side, &f);
     sd_timings_release(&t);
@@ -372,9 +373,11 @@ static PyMethodDef time_run_methods[] = {
       "times(side)\n--\n\nSeconds of one execution in each batch that counts, the "
       "loop's taken off: a list.\nOf batches that were all dropped, those of all." },
     { "figures", time_run_figures, METH_VARARGS,
-      "figures(side, best_speed=0)\n--\n\nA dict: loops, batches, dropped, settled, "
+      "figures(side, best_speed=-1)\n--\n\nA dict: loops, batches, dropped, settled, "
       "best_ns, low_ns, high_ns, median_ns,\nmad_ns (of one execution, the loop's time "
-      "taken off), loop_ns, modes [(ns, share)],\noutliers {cause: count}." },
+      "taken off), loop_ns, modes [(ns, share)],\noutliers {cause: count}.  best_speed: "
+      "the best that the machine ever showed, in\nticks of the loop of speed.h; -1: "
+      "what `sonde time` has stored; 0: not known." },
     { "compare", time_run_compare, METH_VARARGS,
       "compare(side, against)\n--\n\nA dict: ratio, low, high, verdict (\"slower\", "
       "\"faster\", \"same\", \"cannot tell\")." },
