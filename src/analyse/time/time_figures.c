@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { N_LEAST = 3, LONG_NS = 1000 * 1000, FEW = 20 };
+enum { N_LEAST = 3, LONG_NS = 1000 * 1000, FEW = 20, HAS_QUANTILE = 50 };
 #define QUANTILE 0.02
 #define AGREED 0.02
 #define FULL_SPEED 1.03 /* times the fastest: batches at full speed agree so far */
@@ -59,6 +59,12 @@ double sd_time_figures_student(size_t freedom)
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
 }
 
+/* Of few batches the 2 % quantile is the least. */
+static double low_of(const double *sorted, size_t n)
+{
+    return n < HAS_QUANTILE ? sorted[0] : sd_time_figures_quantile(sorted, n, QUANTILE);
+}
+
 /* One in a hundred, because a single one can be too good. */
 int64_t sd_time_figures_speed(const struct sd_timings *t)
 {
@@ -102,7 +108,7 @@ static double loop_of(const struct sd_timings *t, const struct sd_timing_process
             room[n++] = each;
     }
     sd_time_figures_sort(room, n);
-    return n              ? sd_time_figures_quantile(room, n, QUANTILE)
+    return n              ? low_of(room, n)
            : isfinite(least) ? least
                              : 0;
 }
@@ -198,7 +204,7 @@ static void add_process(struct adding *a, const struct sd_timing_process *p,
         times[i] -= r.loop_ns;
     memcpy(a->room, times, r.n * sizeof *times);
     sd_time_figures_sort(a->room, r.n);
-    a->bests[a->n_bests] = sd_time_figures_quantile(a->room, r.n, QUANTILE);
+    a->bests[a->n_bests] = low_of(a->room, r.n);
     a->loops[a->n_bests++] = r.loop_ns;
     a->n += r.n;
 }

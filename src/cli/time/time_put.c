@@ -193,7 +193,8 @@ static void put_more(struct sd_out *out, const struct sd_timings *t, size_t side
                       sd_text_bytes(peak, s->peak_bytes));
 }
 
-static void put_doubts(struct sd_out *out, const struct sd_time_figures *f)
+static void put_doubts(struct sd_out *out, const struct sd_timings *t,
+                       const struct sd_time_figures *f)
 {
     const char *what = f->n_processes > 1 ? "processes" : "batches";
 
@@ -206,8 +207,9 @@ static void put_doubts(struct sd_out *out, const struct sd_time_figures *f)
     else if (!f->has_agreed)
         sd_out_printf(out,
                       "  not settled: the three fastest %s differ by %.1f %%; other "
-                      "programs may be running, and a larger --budget helps\n",
-                      what, 100 * f->spread);
+                      "programs may be running%s\n",
+                      what, 100 * f->spread,
+                      t->is_as_timeit ? "" : ", and a larger --budget helps");
     if (!f->had_speed)
         sd_out_text(out, "  not settled: the machine did not reach the speed that it "
                          "has shown before; other programs may be running\n");
@@ -233,7 +235,7 @@ static int put_result(struct sd_out *out, const struct sd_timings *t, size_t sid
             sd_out_text(out,
                         "  instructions: this machine has no counter for programs\n");
     }
-    put_doubts(out, &f);
+    put_doubts(out, t, &f);
     return 0;
 }
 
@@ -266,7 +268,8 @@ static int put_comparison(struct sd_out *out, const struct sd_timings *t,
         sd_out_text(out, ": ? × ");
     put_side(out, t, against);
     if (isfinite(c.low))
-        sd_out_printf(out, " (95 %% confidence: %.3f to %.3f)", c.low, c.high);
+        sd_out_printf(out, " (95 %% confidence: %.*f to %.*f)",
+                      c.ratio < 10 ? 3 : 1, c.low, c.ratio < 10 ? 3 : 1, c.high);
     sd_out_text(out, ", ");
     put_verdict(out, t, &c);
     return 0;

@@ -10,7 +10,7 @@
 
 enum {
     EMPTY_EVERY = 3,    /* rounds: so often the empty loop has its batch */
-    TRIALS_MAX = 24,
+    TRIALS_MAX = 40,
     ROUNDS_IN_TURN = 4, /* of which the first warms the caches up again */
 };
 #define LOOPS_MAX ((uint64_t)1 << 40)
@@ -341,19 +341,26 @@ static int keep(struct sd_time_run *r, const struct sd_time_batch *b)
     return 0;
 }
 
-/* How many turns the next trial takes; 0: these are right. */
-static uint64_t next_trial(uint64_t loops, int64_t took_ns, uint32_t n_trials)
+/* How many turns the next trial takes; 0: these are right.  Each number is tried more
+ * than once, and the least time counts: the first turn of all finds nothing warm, and
+ * any may be disturbed. */
+static uint64_t next_trial(struct sd_time_plan *p, uint64_t loops, int64_t took_ns)
 {
-    double wanted = SD_TIME_BATCH_NS * (double)loops / (double)(took_ns > 0 ? took_ns : 1);
+    uint32_t wanted_tries = loops == 1 ? 3 : 2;
+    double wanted;
 
-    if (n_trials > TRIALS_MAX || loops >= LOOPS_MAX)
+    if (p->n_same == 0 || took_ns < p->least_ns)
+        p->least_ns = took_ns;
+    if (loops >= LOOPS_MAX || p->n_trials++ > TRIALS_MAX)
         return 0;
-    /* The first turn of all finds nothing warm. */
-    if (n_trials == 1 && loops == 1 && took_ns < SD_TIME_LONG_NS)
-        return 1;
-    if (took_ns < SD_TIME_BATCH_NS / 2)
+    if (++p->n_same < wanted_tries && p->least_ns < SD_TIME_LONG_NS)
+        return loops;
+    p->n_same = 0;
+    wanted = SD_TIME_BATCH_NS * (double)loops /
+             (double)(p->least_ns > 0 ? p->least_ns : 1);
+    if (p->least_ns < SD_TIME_BATCH_NS / 2)
         return wanted > (double)loops * 20 ? loops * 20 : (uint64_t)wanted;
-    if (took_ns > SD_TIME_BATCH_NS * 2 && loops > 1)
+    if (p->least_ns > SD_TIME_BATCH_NS * 2 && loops > 1)
         return wanted > 1 ? (uint64_t)wanted : 1;
     return 0;
 }
@@ -389,7 +396,7 @@ static void learn(struct sd_time_run *r, struct sd_time_side *side,
     }
     if (b->waited_ns > 0)
         took_ns -= b->waited_ns;
-    p->trial = next_trial((uint64_t)b->loops, took_ns, ++p->n_trials);
+    p->trial = next_trial(p, (uint64_t)b->loops, took_ns);
     if (p->trial)
         return;
     side->loops = (uint64_t)b->loops;
@@ -403,7 +410,7 @@ static void next_side(struct sd_time_run *r)
     struct sd_time_plan *p = &r->plan;
 
     p->has_empty = false;
-    p->trial = p->n_trials = 0;
+    p->trial = p->n_trials = p->n_same = 0;
     if (++p->at < r->n_sides)
         return;
     p->at = 0;

@@ -50,7 +50,8 @@ struct sd_time_plan {
     uint64_t repeat;
     uint32_t at, round; /* which place in the order, in which round */
     uint64_t trial;     /* turns that are tried */
-    uint32_t n_trials;  /* of this side */
+    uint32_t n_trials, n_same; /* of this side; of these turns */
+    int64_t least_ns;          /* of them */
     bool has_empty;     /* the empty loop has had its batch beside this one */
     bool has_turn;
     uint32_t n_in_turn; /* rounds since the turn began */
