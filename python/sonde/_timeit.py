@@ -28,7 +28,7 @@ def timeit(stmt="pass", setup="pass", number=None, repeat=None, globals=None, ag
     statements = [stmt] if against is None else [stmt, against]
     made = {}
     for at in sorted(range(len(statements)), reverse=os.urandom(1)[0] & 1):  # which is compiled first changes both by a little
-        made[at] = side(statements[at], setup, globals)
+        made[at] = side(statements[at], setup, globals, at)
     sides = [made[at] for at in range(len(statements))]
     if any(is_async for _, is_async in sides):
         _need_no_loop()
