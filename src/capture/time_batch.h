@@ -32,4 +32,12 @@ struct sd_time_batch {
     int64_t side;         /* which statement */
     int64_t flags;        /* enum sd_time_flags */
 };
+
+enum { /* of a point in a capture: what stands in time_batch.def, and the last one */
+#define SD_TIME_VALUE(field, unit, name, meaning) SD_TIME_AT_##field,
+#include "capture/time_batch.def"
+#undef SD_TIME_VALUE
+       SD_TIME_AT_set, /* processes of one set measured in turn, at the same time */
+       SD_TIME_VALUES
+};
 #endif

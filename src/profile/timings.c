@@ -51,11 +51,29 @@ int sd_timings_add_batch(struct sd_timings *t, const struct sd_time_batch *b)
     if (!grown)
         return sd_no_memory();
     sd_assert(t->n_processes > 0);
-    sd_assert(b->loops > 0 && b->side >= 0 && (size_t)b->side < t->n_sides);
+    sd_assert(b->loops > 0 && b->side >= 0);
     t->batches = grown;
     t->batches[t->n_batches++] = *b;
     t->processes[t->n_processes - 1].n++;
     return 0;
+}
+
+void sd_timings_drop_unknown(struct sd_timings *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_processes; i++) {
+        struct sd_timing_process *p = &t->processes[i];
+        size_t from = p->first, to = p->first + p->n;
+
+        p->first = n;
+        for (; from < to; from++)
+            if ((size_t)t->batches[from].side < t->n_sides)
+                t->batches[n++] = t->batches[from];
+        p->n = n - p->first;
+    }
+    t->n_batches = n;
+    sd_assert(n <= t->cap_batches);
 }
 
 void sd_timings_release(struct sd_timings *t)

@@ -47,5 +47,7 @@ int sd_timings_add_process(struct sd_timings *t, uint64_t pid, uint64_t start_ti
                            uint32_t set);
 /* To the process that was added last. */
 int sd_timings_add_batch(struct sd_timings *t, const struct sd_time_batch *b);
+/* Batches of statements that are not there go. */
+void sd_timings_drop_unknown(struct sd_timings *t);
 void sd_timings_release(struct sd_timings *t);
 #endif

@@ -91,44 +91,40 @@ static bool is_of(const struct sd_time_batch *b, size_t side, bool is_empty)
            (b->flags & SD_TIME_EMPTY ? is_empty : !is_empty);
 }
 
+/* Of the loop alone, in batches from..to: those that were not disturbed. */
+static size_t take_loops(const struct sd_timings *t, size_t from, size_t to, size_t side,
+                         double *room)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++) {
+        const struct sd_time_batch *b = &t->batches[i];
+
+        if (is_of(b, side, true) && !(b->flags & SD_TIME_PREEMPTED))
+            room[n++] = (double)b->took_ns / (double)b->loops;
+    }
+    sd_time_figures_sort(room, n);
+    return n;
+}
+
+/* A process that had no time to measure the loop takes that of all. */
 static double loop_of(const struct sd_timings *t, const struct sd_timing_process *p,
                       size_t side, double *room)
 {
-    double least = INFINITY;
-    size_t n = 0;
+    size_t n = take_loops(t, p->first, p->first + p->n, side, room);
 
-    for (size_t i = p->first; i < p->first + p->n; i++) {
-        const struct sd_time_batch *b = &t->batches[i];
-        double each = (double)b->took_ns / (double)b->loops;
-
-        if (!is_of(b, side, true))
-            continue;
-        least = fmin(least, each);
-        if (!(b->flags & SD_TIME_PREEMPTED))
-            room[n++] = each;
-    }
-    sd_time_figures_sort(room, n);
-    return n              ? low_of(room, n)
-           : isfinite(least) ? least
-                             : 0;
+    if (n < N_LEAST && t->n_processes > 1)
+        n = take_loops(t, 0, t->n_batches, side, room);
+    return n ? low_of(room, n) : 0;
 }
 
 /* Longer than a time slice, even where it was least disturbed. */
-static bool is_long(const struct sd_timings *t, const struct sd_timing_process *p,
-                    size_t side)
+static bool is_long(const struct sd_timings *t, size_t side)
 {
-    bool is_any = false;
-
-    for (size_t i = p->first; i < p->first + p->n; i++) {
-        const struct sd_time_batch *b = &t->batches[i];
-
-        if (!is_of(b, side, false))
-            continue;
-        if (b->took_ns < LONG_NS)
+    for (size_t i = 0; i < t->n_batches; i++)
+        if (is_of(&t->batches[i], side, false) && t->batches[i].took_ns < LONG_NS)
             return false;
-        is_any = true;
-    }
-    return is_any && !t->is_cpu_time;
+    return !t->is_cpu_time;
 }
 
 struct sd_time_process_times
@@ -137,7 +133,7 @@ sd_time_figures_of_process(const struct sd_timings *t,
                            double *times, const struct sd_time_batch **of)
 {
     struct sd_time_process_times r = { .loop_ns = loop_of(t, p, side, times),
-                                       .is_long = is_long(t, p, side) };
+                                       .is_long = is_long(t, side) };
 
     for (size_t i = p->first; i < p->first + p->n; i++) {
         const struct sd_time_batch *b = &t->batches[i];
@@ -224,8 +220,9 @@ static size_t rank_above(size_t n, double part)
     return k + 1 < n ? k + 1 : n - 1;
 }
 
-/* Of the 2 % quantile of one process. */
-static void find_interval_of_one(const struct adding *a, struct sd_time_figures *f)
+/* Of the 2 % quantile of one process; gives how far the three least batches are apart.
+ */
+static double find_interval_of_one(const struct adding *a, struct sd_time_figures *f)
 {
     const double *sorted = a->room; /* of the one process */
     size_t n = a->n;
@@ -233,19 +230,17 @@ static void find_interval_of_one(const struct adding *a, struct sd_time_figures 
     f->best_ns = a->bests[0];
     f->low_ns = sorted[0];
     f->high_ns = sorted[rank_above(n, QUANTILE)];
-    f->spread = n >= N_LEAST && sorted[0] > 0
-                    ? (sorted[N_LEAST - 1] - sorted[0]) / sorted[0]
-                    : 0;
+    return n >= N_LEAST ? sorted[N_LEAST - 1] - sorted[0] : 0;
 }
 
 static void find_best(const struct adding *a, struct sd_time_figures *f)
 {
     size_t n = a->n_bests < N_LEAST ? a->n_bests : N_LEAST;
-    double sum = 0, squares = 0, half;
+    double sum = 0, squares = 0, half, apart;
 
     f->n_processes = a->n_bests;
     if (a->n_bests == 1) {
-        find_interval_of_one(a, f);
+        apart = find_interval_of_one(a, f);
     } else {
         sd_time_figures_sort(a->bests, a->n_bests);
         for (size_t i = 0; i < n; i++)
@@ -257,14 +252,12 @@ static void find_best(const struct adding *a, struct sd_time_figures *f)
                sqrt(squares / (double)(n - 1) / (double)n);
         f->low_ns = f->best_ns - half;
         f->high_ns = f->best_ns + half;
-        f->spread = fabs(f->best_ns) > 0
-                        ? (a->bests[n - 1] - a->bests[0]) / fabs(f->best_ns)
-                        : 0;
+        apart = a->bests[n - 1] - a->bests[0];
     }
     sd_time_figures_sort(a->loops, a->n_bests);
     f->loop_ns = a->loops[0];
-    /* A tenth of a nanosecond is no disagreement. */
-    f->has_agreed = f->spread <= AGREED || f->spread * fabs(f->best_ns) <= 0.1;
+    f->spread = apart / fmax(f->best_ns + f->loop_ns, 0.1);
+    f->has_agreed = f->spread <= AGREED;
 }
 
 static void find_speed(const struct adding *a, struct sd_time_figures *f)

@@ -38,7 +38,7 @@ struct sd_time_figures {
     bool had_speed;    /* the machine reached the speed that it is known to have */
     bool is_long;      /* waiting for a CPU was taken off */
     bool is_estimate;  /* of a long one the kernel did not tell how long it waited */
-    double spread;     /* of the three least, as a part of the first */
+    double spread;     /* of the three least, as a part of them with the loop */
     double best_ns, low_ns, high_ns, median_ns, mad_ns, loop_ns;
     struct sd_time_mode modes[SD_TIME_MODES_MAX]; /* the fastest first */
     uint32_t n_modes;

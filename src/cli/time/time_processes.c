@@ -24,6 +24,7 @@ enum {
     MORE = 4,            /* times the budget, at most */
     LEAST_PROCESSES = 3, /* of a statement that takes long */
     TIMEIT_REPEAT = 5,
+    FEW_BATCHES = 20,
     N_WORDS = 8,
 };
 
@@ -37,7 +38,6 @@ struct measuring {
     struct sd_time_parcel_side sides[SD_TIME_SIDES_MAX]; /* of one process */
     uint32_t n_sides;
     uint64_t seed;
-    uint64_t spent_ns; /* of the budget */
     int status;
 };
 
@@ -244,28 +244,12 @@ static int add_result(struct measuring *m, const struct sd_time_result *r, size_
     return rc;
 }
 
-/* How much of the budget that took: what was planned, or what long statements need. */
-static uint64_t span_of(const struct sd_time_result *r)
-{
-    uint64_t from = UINT64_MAX, to = 0;
-
-    for (size_t i = 0; i < r->n_batches; i++) {
-        const struct sd_time_batch *b = &r->batches[i];
-        uint64_t end = b->at_ns + (uint64_t)(b->took_ns > 0 ? b->took_ns : 0);
-
-        from = b->at_ns < from ? b->at_ns : from;
-        to = end > to ? end : to;
-    }
-    return to > from ? to - from : 0;
-}
-
 /* One process, or one of each interpreter. */
 static int run_set(struct measuring *m, uint32_t set, uint64_t share_ns)
 {
     size_t n = m->ask->n_pythons;
     struct place places[SD_TIME_TURNS_MAX];
     struct sd_helper helpers[SD_TIME_TURNS_MAX];
-    uint64_t spent = share_ns;
     int request = -1, rc = make_file("sonde-time", &request);
 
     sd_assert(n > 0 && n <= SD_TIME_TURNS_MAX);
@@ -284,10 +268,7 @@ static int run_set(struct measuring *m, uint32_t set, uint64_t share_ns)
         rc = take_result(m, &places[i], &helpers[i], &result);
         if (rc == 0)
             rc = add_result(m, &result, i, set);
-        if (rc == 0 && span_of(&result) > 2 * spent)
-            spent = span_of(&result);
     }
-    m->spent_ns += spent;
     for (size_t i = 0; i < n; i++)
         if (places[i].fd >= 0)
             close(places[i].fd);
@@ -306,10 +287,17 @@ static bool have_agreed(const struct measuring *m)
     return true;
 }
 
+/* Has each process so few batches that the statement is what takes the time? */
+static bool is_long(const struct measuring *m)
+{
+    return m->t->n_batches < FEW_BATCHES * m->t->n_processes * m->t->n_sides;
+}
+
 static int run_sets(struct measuring *m)
 {
     const struct sd_time_ask *ask = m->ask;
     uint64_t budget = ask->budget_ns * m->t->n_sides, share = budget / ask->n_processes;
+    uint64_t until_ns = sd_clock_ns() + MORE * budget;
     uint32_t n = 0;
     int rc = 0;
 
@@ -318,10 +306,10 @@ static int run_sets(struct measuring *m)
         if (ask->is_as_timeit)
             return rc;
         if (n >= ask->n_processes)
-            is_enough = m->spent_ns + share > MORE * budget || ask->n_processes < 3 ||
-                        have_agreed(m);
-        else
-            is_enough = n >= LEAST_PROCESSES && m->spent_ns > MORE * budget;
+            is_enough = sd_clock_ns() + share > until_ns ||
+                        ask->n_processes < LEAST_PROCESSES || have_agreed(m);
+        else if (n >= LEAST_PROCESSES) /* a statement that takes long */
+            is_enough = is_long(m) && sd_clock_ns() > until_ns;
     }
     return rc;
 }

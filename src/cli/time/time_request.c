@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/shared_options.h"
-#include "outputs/outputs.h"
 
 enum { PROCESSES_MAX = 1000, REPEAT_MAX = 1000000 };
 #define NUMBER_MAX ((uint64_t)1 << 50)
@@ -238,13 +237,6 @@ static int check_together(const struct sd_time_ask *ask)
     return 0;
 }
 
-static int check_output(const struct sd_time_ask *ask)
-{
-    if (!ask->to || sd_output_is_capture(ask->to))
-        return 0;
-    return sd_output_check(ask->to, ".sonde, ");
-}
-
 int sd_time_request_read(const struct sd_command *c, struct sd_time_ask *ask)
 {
     const struct sd_option_value *v = c->values;
@@ -272,7 +264,7 @@ int sd_time_request_read(const struct sd_command *c, struct sd_time_ask *ask)
         rc = read_budget(v, ask);
     if (rc == 0)
         rc = check_together(ask);
-    return rc == 0 ? check_output(ask) : rc;
+    return rc;
 }
 
 void sd_time_request_release(struct sd_time_ask *ask)

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/read/export.h"
 #include "cli/say.h"
+#include "cli/time/time_file.h"
 #include "cli/time/time_processes.h"
 #include "cli/time/time_put.h"
 #include "cli/time/time_request.h"
@@ -27,10 +27,12 @@ static int put(const struct sd_time_ask *ask, const struct sd_timings *t)
 static int measure(const struct sd_time_ask *ask)
 {
     struct sd_timings t = { 0 };
-    int status = 0, rc = ask->to ? sd_export_try(ask->to, ask->create) : 0;
+    int status = 0, rc = sd_time_file_check(ask);
 
     if (rc == 0)
         rc = sd_time_processes_measure(ask, &t, &status);
+    if (rc == 0 && ask->to)
+        rc = sd_time_file_write(ask, &t);
     if (status == 0)
         status = rc < 0 ? sd_say_failure(rc) : put(ask, &t);
     sd_timings_release(&t);
