@@ -34,7 +34,7 @@ assert (len(work), len(made), r.loops, r.repeat + r.dropped) == (21, 3, 7, 3), (
 r = sonde.timeit("work.append(1)", number=4, globals=globals())
 assert (len(work), r.loops, r.repeat + r.dropped) == (41, 4, 5), (len(work), r.loops, r.repeat, r.dropped)
 r = sonde.timeit("sleep(0.03)", "from time import sleep", repeat=2)
-assert (r.loops, r.repeat) == (10, 2) and 0.03 <= r.median < 0.06, (r.loops, r.repeat, r.median)
+assert r.loops in (1, 2, 5, 10) and r.repeat == 2 and 0.0299 < r.best < 0.1, (r.loops, r.repeat, r.best)  # a sleeper wakes up late
 del work[:], made[:]
 r = sonde.timeit("work.append(1)", "made.append(1)", globals=globals())
 assert len(made) == 1 and len(work) >= r.loops * r.repeat, (len(made), len(work), r.loops, r.repeat)
@@ -149,7 +149,7 @@ assert set(states) == {False} and gc.isenabled(), states
 def test_a_statement_may_await(folder):
     program("""
 r = sonde.timeit("await asyncio.sleep(0.01)", "import asyncio", repeat=2, number=3)
-assert 0.01 <= r.best < 0.05 and r.repeat == 2, r
+assert 0.0099 < r.best < 0.1 and r.repeat == 2, r
 async def within():
     assert "event loop" in refused(RuntimeError, "await f()", number=3)
     return sonde.timeit("pass", number=3)
