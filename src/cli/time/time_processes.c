@@ -24,7 +24,7 @@ enum {
     MORE = 4,            /* times the budget, at most */
     LEAST_PROCESSES = 3, /* of a statement that takes long */
     TIMEIT_REPEAT = 5,
-    FEW_BATCHES = 20,
+    FEW_BATCHES = 3,
     N_WORDS = 8,
 };
 
@@ -290,7 +290,13 @@ static bool have_agreed(const struct measuring *m)
 /* Has each process so few batches that the statement is what takes the time? */
 static bool is_long(const struct measuring *m)
 {
-    return m->t->n_batches < FEW_BATCHES * m->t->n_processes * m->t->n_sides;
+    struct sd_time_figures f;
+
+    for (size_t i = 0; i < m->t->n_sides; i++)
+        if (sd_time_figures(m->t, i, &f) == 0 &&
+            f.n_batches + f.n_dropped <= FEW_BATCHES * m->t->n_processes)
+            return true;
+    return false;
 }
 
 static int run_sets(struct measuring *m)
