@@ -21,10 +21,10 @@ enum sd_time_flags {
 #define SD_TIME_UNKNOWN INT64_MIN
 
 struct sd_time_batch {
-    uint64_t at_ns;       /* CLOCK_MONOTONIC, when it began */
-    int64_t took_ns;      /* by the run's clock */
-    int64_t waited_ns;    /* part of it that the thread could have run, and had no CPU; or
-                             SD_TIME_UNKNOWN */
+    uint64_t at_ns;    /* CLOCK_MONOTONIC, when it began */
+    int64_t took_ns;   /* by the run's clock */
+    int64_t waited_ns; /* part of it that the thread could have run, and had no CPU; or
+                          SD_TIME_UNKNOWN */
     int64_t instructions; /* in user code, the clocks' included; or SD_TIME_UNKNOWN */
     int64_t loops;        /* turns */
     int64_t round;        /* all sides have one batch in a round, in drawn order */

@@ -186,8 +186,7 @@ int sd_helper_run_all(struct sd_helper *of, size_t n, void (*ended)(void *of),
 
 int sd_helper_run(struct sd_helper *h) { return sd_helper_run_all(h, 1, NULL, NULL); }
 
-char **sd_helper_environment(struct sd_arena *a, char *const *ours,
-                             const char *package)
+char **sd_helper_environment(struct sd_arena *a, char *const *ours, const char *package)
 {
     const char *slash = strrchr(package, '/');
     int n_folder = slash ? (int)(slash - package) : 1;

@@ -4,10 +4,10 @@
 /* helper: runs a child process that does not outlive this one.
  *
  * A program that `sonde run` starts is the user's, and goes on without us (launch.h);
- * the Python that counts a model or times a statement is ours.  Whoever ends us (timeout(1), a manager of
- * jobs) knows of no other process, and would wait for the end of a pipe that the helper
- * still holds.  So a signal that is to end us is passed on, and then obeyed; when we
- * are killed outright, the kernel kills the helper. */
+ * the Python that counts a model or times a statement is ours.  Whoever ends us
+ * (timeout(1), a manager of jobs) knows of no other process, and would wait for the end
+ * of a pipe that the helper still holds.  So a signal that is to end us is passed on,
+ * and then obeyed; when we are killed outright, the kernel kills the helper. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -32,8 +32,8 @@ static double least_of(const struct sd_timings *t, const struct sd_timing_proces
 
     for (size_t i = p->first; i < p->first + p->n; i++)
         if (counts(&t->batches[i], side, is_empty))
-            least = fmin(least, (double)t->batches[i].took_ns /
-                                    (double)t->batches[i].loops);
+            least = fmin(least,
+                         (double)t->batches[i].took_ns / (double)t->batches[i].loops);
     return least;
 }
 
@@ -81,8 +81,8 @@ static void put_run(struct sd_json *j, const struct sd_profile *p,
         loops = (uint64_t)b->loops;
         from = b->at_ns < from ? b->at_ns : from;
         to = b->at_ns + (uint64_t)b->took_ns;
-        sd_json_real(j, fmax(((double)b->took_ns / (double)b->loops - loop) * 1e-9,
-                             LEAST_S));
+        sd_json_real(
+            j, fmax(((double)b->took_ns / (double)b->loops - loop) * 1e-9, LEAST_S));
     }
     sd_json_end(j);
     sd_json_key_object(j, "metadata");
@@ -171,8 +171,9 @@ const struct sd_output sd_output_pyperf = {
     .name = "pyperf",
     .suffixes = { ".pyperf.json" },
     .summary = "timed statements, for pyperf",
-    .loses = "batches that were dropped, the loop's own time, how statements compare in "
-             "the same round",
+    .loses =
+        "batches that were dropped, the loop's own time, how statements compare in "
+        "the same round",
     .needs = SD_HOLDS_TIMINGS,
     .write = write_pyperf,
 };

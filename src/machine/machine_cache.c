@@ -142,8 +142,7 @@ int sd_machine_load(struct sd_machine *m)
 
     sd_machine_identify(&here);
     if (!sd_machine_cache_path(&here, "machine", false, path, sizeof path) ||
-        !sd_machine_cache_has(path) ||
-        sd_read_file(path, TEXT_MAX, &text, &n) < 0)
+        !sd_machine_cache_has(path) || sd_read_file(path, TEXT_MAX, &text, &n) < 0)
         return SD_EABSENT;
     rc = sd_machine_read(text, n, m);
     sd_free(text);

@@ -11,7 +11,7 @@
 #include "profile/samples.h"
 #include "profile/series.h"
 #include "profile/slices.h"
-#include "profile/timings_capture.h"
+#include "profile/time/timings_capture.h"
 
 /* What the ids of `from` are in `into`. */
 struct ids {

@@ -24,7 +24,7 @@
 #include "profile/lines/line_totals.h"
 #include "profile/model/models.h"
 #include "profile/pair_totals.h"
-#include "profile/timings.h"
+#include "profile/time/timings.h"
 
 typedef struct {
     uint32_t at;

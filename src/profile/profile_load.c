@@ -19,7 +19,7 @@
 #include "profile/profile.h"
 #include "profile/samples.h"
 #include "profile/series.h"
-#include "profile/timings_capture.h"
+#include "profile/time/timings_capture.h"
 
 enum { SETTLE_NS = 20000000 }; /* between a program's end and the last readings of it */
 

@@ -143,15 +143,14 @@ int sd_time_comparison(const struct sd_timings *t, size_t side, size_t against,
                        struct sd_time_comparison *out)
 {
     size_t n = t->n_batches + 1;
-    struct comparing c = { .t = t,
-                           .a = { sd_alloc(n * sizeof *c.a.times),
-                                  sd_alloc(n * sizeof *c.a.of), 0 },
-                           .b = { sd_alloc(n * sizeof *c.b.times),
-                                  sd_alloc(n * sizeof *c.b.of), 0 },
-                           .ratios = sd_alloc(n * sizeof *c.ratios),
-                           .sets = sd_alloc((t->n_processes + 1) * sizeof *c.sets) };
-    bool has_room =
-        c.a.times && c.a.of && c.b.times && c.b.of && c.ratios && c.sets;
+    struct comparing c = {
+        .t = t,
+        .a = { sd_alloc(n * sizeof *c.a.times), sd_alloc(n * sizeof *c.a.of), 0 },
+        .b = { sd_alloc(n * sizeof *c.b.times), sd_alloc(n * sizeof *c.b.of), 0 },
+        .ratios = sd_alloc(n * sizeof *c.ratios),
+        .sets = sd_alloc((t->n_processes + 1) * sizeof *c.sets)
+    };
+    bool has_room = c.a.times && c.a.of && c.b.times && c.b.of && c.ratios && c.sets;
 
     sd_assert(side < t->n_sides && against < t->n_sides);
     *out = (struct sd_time_comparison){ NAN, NAN, NAN, SD_TIME_CANNOT_TELL, 10 };

@@ -3,8 +3,8 @@
 #define SD_ANALYSE_TIME_TIME_COMPARISON_H
 /* time_comparison: how many times as long one statement takes as another.
  *
- * Both are measured in turn, so that what slows the machine down slows both.  Each round
- * gives the logarithm of a ratio; a process gives the mean of the medians of its
+ * Both are measured in turn, so that what slows the machine down slows both.  Each
+ * round gives the logarithm of a ratio; a process gives the mean of the medians of its
  * blocks of rounds, and the interval is over processes, because two copies of one
  * statement differ between processes (by 2.8 %, for `x+1`) more than within one. */
 #include "analyse/time/time_figures.h"

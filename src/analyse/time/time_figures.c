@@ -92,8 +92,8 @@ static bool is_of(const struct sd_time_batch *b, size_t side, bool is_empty)
 }
 
 /* Of the loop alone, in batches from..to: those that were not disturbed. */
-static size_t take_loops(const struct sd_timings *t, size_t from, size_t to, size_t side,
-                         double *room)
+static size_t take_loops(const struct sd_timings *t, size_t from, size_t to,
+                         size_t side, double *room)
 {
     size_t n = 0;
 
@@ -264,8 +264,8 @@ static void find_speed(const struct adding *a, struct sd_time_figures *f)
 {
     int64_t best = sd_time_figures_speed(a->t);
 
-    f->had_speed = a->t->best_speed <= 0 ||
-                   (double)best <= FULL_SPEED * (double)a->t->best_speed;
+    f->had_speed =
+        a->t->best_speed <= 0 || (double)best <= FULL_SPEED * (double)a->t->best_speed;
 }
 
 /* --- Modes */
@@ -356,8 +356,8 @@ static enum sd_time_cause cause_of(const struct sd_time_batch *b, double usual_s
 
 static void find_outliers(const struct adding *a, struct sd_time_figures *f)
 {
-    double far = f->median_ns +
-                 fmax(5 * 1.4826 * f->mad_ns, 0.05 * fabs(f->median_ns) + 0.5);
+    double far =
+        f->median_ns + fmax(5 * 1.4826 * f->mad_ns, 0.05 * fabs(f->median_ns) + 0.5);
     double usual;
 
     for (size_t i = 0; i < a->n; i++)

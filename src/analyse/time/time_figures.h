@@ -6,14 +6,14 @@
  * On a machine that others use too, a process may run at half the speed for its whole
  * life, and within it a batch may take any time that is longer than the true one.  So
  * `best` is the mean of the three processes whose 2 % quantiles are least; a batch in
- * which the thread was taken off its CPU does not count.  Six runs of it differed by 0.3
- * to 1.1 % where the medians of their batches differed by 5 to 100 %.
+ * which the thread was taken off its CPU does not count.  Six runs of it differed by
+ * 0.3 to 1.1 % where the medians of their batches differed by 5 to 100 %.
  *
  * A statement that is longer than a time slice is always interrupted on a busy machine:
  * there the time that the thread waited for a CPU is taken off, and nothing is dropped.
  *
  * The loop's own time, measured beside, is subtracted. */
-#include "profile/timings.h"
+#include "profile/time/timings.h"
 
 enum { SD_TIME_MODES_MAX = 4, SD_TIME_BINS = 24 };
 
@@ -34,17 +34,18 @@ struct sd_time_mode {
 struct sd_time_figures {
     uint64_t loops;
     uint64_t n_batches, n_dropped, n_processes;
-    bool has_agreed;   /* the three least are within 2 % */
-    bool had_speed;    /* the machine reached the speed that it is known to have */
-    bool is_long;      /* waiting for a CPU was taken off */
-    bool is_estimate;  /* of a long one the kernel did not tell how long it waited */
-    double spread;     /* of the three least, as a part of them with the loop */
+    bool has_agreed;  /* the three least are within 2 % */
+    bool had_speed;   /* the machine reached the speed that it is known to have */
+    bool is_long;     /* waiting for a CPU was taken off */
+    bool is_estimate; /* of a long one the kernel did not tell how long it waited */
+    double spread;    /* of the three least, as a part of them with the loop */
     double best_ns, low_ns, high_ns, median_ns, mad_ns, loop_ns;
     struct sd_time_mode modes[SD_TIME_MODES_MAX]; /* the fastest first */
     uint32_t n_modes;
     uint64_t outliers[SD_TIME_CAUSES];
     double instructions; /* NAN: not counted */
-    /* Batches by their time: from least to most, evenly; the last one has all beyond. */
+    /* Batches by their time: from least to most, evenly; the last one has all beyond.
+     */
     double bins_from, bins_to;
     uint64_t bins[SD_TIME_BINS];
 };

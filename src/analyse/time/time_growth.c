@@ -58,7 +58,8 @@ static int fill_panel(const struct sd_timings *t, struct sd_arena *a,
         to = fmax(to, t->sides[i].n);
     }
     panel->measured_to = to;
-    for (int i = 0; i < GROWTH_CURVE && g->answer == SD_GROWTH_FITTED && from > 0; i++) {
+    for (int i = 0; i < GROWTH_CURVE && g->answer == SD_GROWTH_FITTED && from > 0;
+         i++) {
         double n = from * pow(2 * to / from, i / (GROWTH_CURVE - 1.0));
 
         panel->curve[panel->n_curve++] =

@@ -4,7 +4,7 @@
 /* time_growth: how the time of a statement grows with a size that was varied. */
 #include "analyse/growth/growth.h"
 #include "analyse/view.h"
-#include "profile/timings.h"
+#include "profile/time/timings.h"
 
 /* A drawing of it, in the arena. */
 int sd_time_growth_picture(const struct sd_timings *t, struct sd_arena *a,

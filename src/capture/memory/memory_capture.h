@@ -2,8 +2,8 @@
 #ifndef SD_CAPTURE_MEMORY_MEMORY_CAPTURE_H
 #define SD_CAPTURE_MEMORY_MEMORY_CAPTURE_H
 /* memory_capture: makes a capture in memory, of tables that stayed in the process, of
- * spans, of a model or of timed statements.  What a program has measured for itself can so be handed to
- * whoever reads captures. */
+ * spans, of a model or of timed statements.  What a program has measured for itself can
+ * so be handed to whoever reads captures. */
 #include "base/buf.h"
 #include "capture/cells.h"
 #include "capture/log.h"
@@ -38,7 +38,8 @@ struct sd_whole_times {
     void (*process)(const void *of, size_t i, uint64_t *pid, uint64_t *start,
                     uint32_t *set, const struct sd_time_batch **batches, size_t *n);
 };
-/* Adds the bytes of a .sonde file: a stream for each process, a point for each batch. */
+/* Adds the bytes of a .sonde file: a stream for each process, a point for each batch.
+ */
 int sd_whole_times(const struct sd_whole_times *t, const struct sd_whole_how *how,
                    struct sd_buf *to);
 

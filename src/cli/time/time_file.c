@@ -13,7 +13,7 @@
 #include "cli/say.h"
 #include "outputs/outputs.h"
 #include "outputs/pictures.h"
-#include "profile/timings_capture.h"
+#include "profile/time/timings_capture.h"
 
 /* What a capture of timed statements holds. */
 enum { HOLDS = SD_HOLDS_EVENTS | SD_HOLDS_TIMINGS };

@@ -24,7 +24,7 @@ enum {
     MORE = 4,            /* times the budget, at most */
     LEAST_PROCESSES = 3, /* of a statement that takes long */
     TIMEIT_REPEAT = 5,
-    FEW_BATCHES = 20,
+    FEW_BATCHES = 3,
     N_WORDS = 8,
 };
 
@@ -173,8 +173,8 @@ static void end_turns(void *turns) { sd_time_turns_end(turns); }
 static int run(const struct measuring *m, const struct place *places, size_t n,
                int request, struct sd_helper *helpers)
 {
-    struct sd_time_turns *turns = mmap(NULL, SD_TIME_PARCEL_AT, PROT_READ | PROT_WRITE,
-                                       MAP_SHARED, request, 0);
+    struct sd_time_turns *turns =
+        mmap(NULL, SD_TIME_PARCEL_AT, PROT_READ | PROT_WRITE, MAP_SHARED, request, 0);
     int rc;
 
     if (turns == MAP_FAILED)
@@ -208,8 +208,8 @@ static int take_result(struct measuring *m, const struct place *p,
                        const struct sd_helper *h, struct sd_time_result *out)
 {
     off_t n = lseek(p->fd, 0, SEEK_END);
-    void *bytes = n > 0 ? mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, p->fd, 0)
-                        : MAP_FAILED;
+    void *bytes =
+        n > 0 ? mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, p->fd, 0) : MAP_FAILED;
     int rc = bytes == MAP_FAILED
                  ? SD_EFORMAT
                  : sd_time_parcel_result(bytes, (size_t)n, &m->arena, out);
@@ -290,7 +290,13 @@ static bool have_agreed(const struct measuring *m)
 /* Has each process so few batches that the statement is what takes the time? */
 static bool is_long(const struct measuring *m)
 {
-    return m->t->n_batches < FEW_BATCHES * m->t->n_processes * m->t->n_sides;
+    struct sd_time_figures f;
+
+    for (size_t i = 0; i < m->t->n_sides; i++)
+        if (sd_time_figures(m->t, i, &f) == 0 &&
+            f.n_batches + f.n_dropped <= FEW_BATCHES * m->t->n_processes)
+            return true;
+    return false;
 }
 
 static int run_sets(struct measuring *m)
@@ -330,8 +336,7 @@ static int measure_memory_of(struct measuring *m, size_t side)
     if (rc == 0) {
         helper = (struct sd_helper){ .path = p.argv[0],
                                      .argv = (char *const *)p.argv,
-                                     .envp =
-                                         m->environments[side % m->ask->n_pythons],
+                                     .envp = m->environments[side % m->ask->n_pythons],
                                      .prints_data = !m->ask->is_json };
         rc = sd_helper_run(&helper);
     }

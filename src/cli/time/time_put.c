@@ -120,12 +120,11 @@ static void put_counts(struct sd_out *out, const struct sd_time_figures *f)
 {
     char batches[SD_TEXT_MAX], loops[SD_TEXT_MAX], dropped[SD_TEXT_MAX];
 
-    sd_out_printf(out, "  %s batch%s of %s in %llu process%s; %s dropped (preempted)\n",
-                  sd_text_count(batches, (int64_t)f->n_batches),
-                  f->n_batches == 1 ? "" : "es",
-                  sd_text_count(loops, (int64_t)f->loops),
-                  (unsigned long long)f->n_processes, f->n_processes == 1 ? "" : "es",
-                  sd_text_count(dropped, (int64_t)f->n_dropped));
+    sd_out_printf(
+        out, "  %s batch%s of %s in %llu process%s; %s dropped (preempted)\n",
+        sd_text_count(batches, (int64_t)f->n_batches), f->n_batches == 1 ? "" : "es",
+        sd_text_count(loops, (int64_t)f->loops), (unsigned long long)f->n_processes,
+        f->n_processes == 1 ? "" : "es", sd_text_count(dropped, (int64_t)f->n_dropped));
 }
 
 static void put_modes(struct sd_out *out, const struct sd_time_figures *f,
@@ -199,8 +198,9 @@ static void put_doubts(struct sd_out *out, const struct sd_timings *t,
     const char *what = f->n_processes > 1 ? "processes" : "batches";
 
     if (f->is_long)
-        sd_out_text(out, "  a batch is longer than a time slice: the time that it waited "
-                         "for a CPU is not counted (CPU time and time asleep are)\n");
+        sd_out_text(out,
+                    "  a batch is longer than a time slice: the time that it waited "
+                    "for a CPU is not counted (CPU time and time asleep are)\n");
     if (f->is_estimate)
         sd_out_text(out, "  not settled: every batch was interrupted, and the kernel "
                          "does not tell for how long\n");
@@ -246,10 +246,9 @@ static void put_verdict(struct sd_out *out, const struct sd_timings *t,
 {
     sd_out_text(out, sd_time_verdict_name(c->verdict));
     if (c->verdict == SD_TIME_CANNOT_TELL && t->budget_ns)
-        sd_out_printf(
-            out, "; --budget %.3gs --processes %.0f would",
-            ceil((double)t->budget_ns * c->more / 1e8) / 10,
-            ceil(10 * c->more));
+        sd_out_printf(out, "; --budget %.3gs --processes %.0f would",
+                      ceil((double)t->budget_ns * c->more / 1e8) / 10,
+                      ceil(10 * c->more));
     sd_out_text(out, "\n");
 }
 
@@ -268,8 +267,8 @@ static int put_comparison(struct sd_out *out, const struct sd_timings *t,
         sd_out_text(out, ": ? × ");
     put_side(out, t, against);
     if (isfinite(c.low))
-        sd_out_printf(out, " (95 %% confidence: %.*f to %.*f)",
-                      c.ratio < 10 ? 3 : 1, c.low, c.ratio < 10 ? 3 : 1, c.high);
+        sd_out_printf(out, " (95 %% confidence: %.*f to %.*f)", c.ratio < 10 ? 3 : 1,
+                      c.low, c.ratio < 10 ? 3 : 1, c.high);
     sd_out_text(out, ", ");
     put_verdict(out, t, &c);
     return 0;

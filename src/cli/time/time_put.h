@@ -3,7 +3,7 @@
 #define SD_CLI_TIME_TIME_PUT_H
 /* time_put: prints what timed statements take, for eyes and as JSON. */
 #include "base/out.h"
-#include "profile/timings.h"
+#include "profile/time/timings.h"
 
 struct sd_time_style {
     const char *unit; /* "nsec", "usec", "msec", "sec"; NULL: what suits each */

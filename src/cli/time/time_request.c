@@ -231,9 +231,10 @@ static int check_together(const struct sd_time_ask *ask)
         return sd_fail(SD_EUSAGE, "--against compares statements and --python "
                                   "interpreters; compare one or the other");
     if (ask->n_sizes && (has_against || has_pythons))
-        return sd_fail(SD_EUSAGE,
-                       "--vary measures one statement in one interpreter; drop it or %s",
-                       has_against ? "--against" : "all but one of --python");
+        return sd_fail(
+            SD_EUSAGE,
+            "--vary measures one statement in one interpreter; drop it or %s",
+            has_against ? "--against" : "all but one of --python");
     return 0;
 }
 

@@ -55,9 +55,11 @@ const struct sd_verb sd_verb_time = {
     .summary = "times a statement, as timeit does, on machines that others use too",
     .usage = "[OPTION...] [STATEMENT...]",
     .about =
-        "Runs a statement in Python's own loop, in batches of 0.15 ms, in ten processes. "
+        "Runs a statement in Python's own loop, in batches of 0.15 ms, in ten "
+        "processes. "
         "A batch in which it was taken off its CPU does not count, the loop's own time "
-        "is subtracted, and the headline is the mean of the three fastest processes (of "
+        "is subtracted, and the headline is the mean of the three fastest processes "
+        "(of "
         "each the 2 % quantile of its batches), with its 95 % interval. Several "
         "STATEMENTs are lines of one; without any it is `pass`. With -n or -r it "
         "measures as timeit does: one process, R batches of N, each behind a set-up of "

@@ -51,8 +51,7 @@ static uint64_t now(const struct sd_stopwatch *w)
 static int64_t read_waited(const struct sd_stopwatch *w)
 {
     char text[96];
-    ssize_t n =
-        w->schedstat < 0 ? -1 : pread(w->schedstat, text, sizeof text - 1, 0);
+    ssize_t n = w->schedstat < 0 ? -1 : pread(w->schedstat, text, sizeof text - 1, 0);
     unsigned long long ran, waited;
 
     if (n <= 0)
@@ -66,8 +65,7 @@ static int64_t read_instructions(const struct sd_stopwatch *w)
 {
     uint64_t n;
 
-    if (w->instructions < 0 ||
-        read(w->instructions, &n, sizeof n) != (ssize_t)sizeof n)
+    if (w->instructions < 0 || read(w->instructions, &n, sizeof n) != (ssize_t)sizeof n)
         return SD_TIME_UNKNOWN;
     return (int64_t)n;
 }

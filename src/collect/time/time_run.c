@@ -9,7 +9,7 @@
 #include "cpython/compat.h"
 
 enum {
-    EMPTY_EVERY = 3,    /* rounds: so often the empty loop has its batch */
+    EMPTY_EVERY = 3, /* rounds: so often the empty loop has its batch */
     TRIALS_MAX = 40,
     ROUNDS_IN_TURN = 4, /* of which the first warms the caches up again */
 };
@@ -248,8 +248,8 @@ static int plan(struct sd_time_run *r, struct sd_time_plan p)
 
 int sd_time_run_plan_budget(struct sd_time_run *r, uint64_t budget_ns)
 {
-    return plan(r, (struct sd_time_plan){ .kind = SD_TIME_BUDGET,
-                                          .budget_ns = budget_ns });
+    return plan(
+        r, (struct sd_time_plan){ .kind = SD_TIME_BUDGET, .budget_ns = budget_ns });
 }
 
 int sd_time_run_plan_repeats(struct sd_time_run *r, uint64_t loops, uint64_t repeat)
@@ -318,7 +318,8 @@ static PyObject *begin_doing(struct sd_time_run *r, struct sd_time_side *side,
         return NULL;
     r->doing = side;
     r->doing_loops = loops;
-    given = PyObject_CallMethod(side->body, side->is_async ? "asend" : "send", "(O)", it);
+    given =
+        PyObject_CallMethod(side->body, side->is_async ? "asend" : "send", "(O)", it);
     Py_DECREF(it);
     if (given && !side->is_async) {
         Py_DECREF(given);
@@ -329,8 +330,8 @@ static PyObject *begin_doing(struct sd_time_run *r, struct sd_time_side *side,
 
 static int keep(struct sd_time_run *r, const struct sd_time_batch *b)
 {
-    struct sd_time_batch *grown = sd_grow_array(r->batches, &r->cap_batches,
-                                                r->n_batches + 1, sizeof *grown);
+    struct sd_time_batch *grown =
+        sd_grow_array(r->batches, &r->cap_batches, r->n_batches + 1, sizeof *grown);
 
     if (!grown) {
         PyErr_NoMemory();
@@ -356,8 +357,8 @@ static uint64_t next_trial(struct sd_time_plan *p, uint64_t loops, int64_t took_
     if (++p->n_same < wanted_tries && p->least_ns < SD_TIME_LONG_NS)
         return loops;
     p->n_same = 0;
-    wanted = SD_TIME_BATCH_NS * (double)loops /
-             (double)(p->least_ns > 0 ? p->least_ns : 1);
+    wanted =
+        SD_TIME_BATCH_NS * (double)loops / (double)(p->least_ns > 0 ? p->least_ns : 1);
     if (p->least_ns < SD_TIME_BATCH_NS / 2)
         return wanted > (double)loops * 20 ? loops * 20 : (uint64_t)wanted;
     if (p->least_ns > SD_TIME_BATCH_NS * 2 && loops > 1)

@@ -21,8 +21,8 @@
 #include "cpython/compat.h"
 
 enum {
-    SD_TIME_BATCH_NS = 150 * 1000,      /* how long a batch is to be */
-    SD_TIME_LONG_NS = 1000 * 1000,      /* from here on a time slice may be shorter */
+    SD_TIME_BATCH_NS = 150 * 1000, /* how long a batch is to be */
+    SD_TIME_LONG_NS = 1000 * 1000, /* from here on a time slice may be shorter */
     SD_TIME_AUTORANGE_NS = 200 * 1000 * 1000, /* timeit's */
     SD_TIME_REPEAT = 5,                       /* timeit's */
 };
@@ -31,8 +31,8 @@ struct sd_time_side { /* a statement with its set-up */
     PyObject *make;   /* owned: begin, end -> generator */
     PyObject *body;   /* owned: the generator, before its loop; NULL: before set-up */
     bool is_async;
-    uint64_t loops;   /* in a batch; 0: to be found */
-    uint32_t n_kept;  /* batches that count */
+    uint64_t loops;  /* in a batch; 0: to be found */
+    uint32_t n_kept; /* batches that count */
 };
 
 enum sd_time_plan_kind {
@@ -48,11 +48,11 @@ struct sd_time_plan {
     enum sd_time_phase phase;
     uint64_t budget_ns, until_ns; /* of rounds */
     uint64_t repeat;
-    uint32_t at, round; /* which place in the order, in which round */
-    uint64_t trial;     /* turns that are tried */
+    uint32_t at, round;        /* which place in the order, in which round */
+    uint64_t trial;            /* turns that are tried */
     uint32_t n_trials, n_same; /* of this side; of these turns */
     int64_t least_ns;          /* of them */
-    bool has_empty;     /* the empty loop has had its batch beside this one */
+    bool has_empty;            /* the empty loop has had its batch beside this one */
     bool has_turn;
     uint32_t n_in_turn; /* rounds since the turn began */
 };
@@ -65,9 +65,9 @@ struct sd_time_run {
     uint64_t random;
     bool collects_garbage; /* the collector stays on */
     bool stopped_collector;
-    PyObject *marks;      /* owned: a capsule with what begin() and end() read */
-    PyObject *begin, *end; /* owned: the two, as Python calls them */
-    PyObject *repeat;      /* owned: itertools.repeat */
+    PyObject *marks;             /* owned: a capsule with what begin() and end() read */
+    PyObject *begin, *end;       /* owned: the two, as Python calls them */
+    PyObject *repeat;            /* owned: itertools.repeat */
     struct sd_time_turns *turns; /* borrowed; or NULL */
     uint32_t me;                 /* in turns */
     struct sd_time_plan plan;

@@ -13,8 +13,8 @@
 
 enum { SD_TIME_TURNS_MAX = 16 }; /* processes */
 
-struct sd_time_turns { /* in memory that all of them map; zeros: the first turn */
-    _Atomic uint32_t turn;    /* counted up by the one whose turn it is; a futex */
+struct sd_time_turns {     /* in memory that all of them map; zeros: the first turn */
+    _Atomic uint32_t turn; /* counted up by the one whose turn it is; a futex */
     _Atomic uint32_t is_over; /* somebody's time is up, or somebody has ended */
     uint32_t n;               /* processes */
     uint32_t seed;

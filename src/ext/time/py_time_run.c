@@ -150,11 +150,10 @@ static PyObject *time_run_set_loops(PyObject *self, PyObject *args)
 
 static PyObject *batch_tuple(const struct sd_time_batch *b)
 {
-    return Py_BuildValue("(dKdi)", (double)b->took_ns * 1e-9,
-                         (unsigned long long)b->loops,
-                         b->waited_ns == SD_TIME_UNKNOWN ? -1.0
-                                                         : (double)b->waited_ns * 1e-9,
-                         (int)b->flags);
+    return Py_BuildValue(
+        "(dKdi)", (double)b->took_ns * 1e-9, (unsigned long long)b->loops,
+        b->waited_ns == SD_TIME_UNKNOWN ? -1.0 : (double)b->waited_ns * 1e-9,
+        (int)b->flags);
 }
 
 static PyObject *time_run_batches(PyObject *self, PyObject *args)
@@ -260,8 +259,8 @@ static PyObject *outliers_dict(const struct sd_time_figures *f)
     for (int i = 0; dict && i < SD_TIME_CAUSES; i++) {
         PyObject *n = PyLong_FromUnsignedLongLong(f->outliers[i]);
 
-        if (!n || PyDict_SetItemString(
-                      dict, sd_time_cause_name((enum sd_time_cause)i), n) < 0)
+        if (!n || PyDict_SetItemString(dict, sd_time_cause_name((enum sd_time_cause)i),
+                                       n) < 0)
             Py_CLEAR(dict);
         Py_XDECREF(n);
     }
@@ -275,8 +274,8 @@ static PyObject *figures_dict(const struct sd_time_figures *f)
         (unsigned long long)f->n_batches, "dropped", (unsigned long long)f->n_dropped,
         "settled", sd_time_figures_are_settled(f) ? Py_True : Py_False, "best_ns",
         f->best_ns, "low_ns", f->low_ns, "high_ns", f->high_ns, "median_ns",
-        f->median_ns, "mad_ns", f->mad_ns, "loop_ns", f->loop_ns, "modes", modes_list(f),
-        "outliers", outliers_dict(f));
+        f->median_ns, "mad_ns", f->mad_ns, "loop_ns", f->loop_ns, "modes",
+        modes_list(f), "outliers", outliers_dict(f));
 }
 
 static PyObject *time_run_figures(PyObject *self, PyObject *args)
@@ -349,11 +348,13 @@ static PyObject *time_run_write(PyObject *self, PyObject *number)
 
 static PyMethodDef time_run_methods[] = {
     { "plan_budget", time_run_plan_budget, METH_VARARGS,
-      "plan_budget(seconds)\n--\n\nMeasures short batches of all sides, in turn, for so "
+      "plan_budget(seconds)\n--\n\nMeasures short batches of all sides, in turn, for "
+      "so "
       "long: set-up runs once." },
     { "plan_repeats", time_run_plan_repeats, METH_VARARGS,
       "plan_repeats(number, repeat)\n--\n\nMeasures as timeit does: each side `repeat` "
-      "times, each a batch of `number`\nturns behind a set-up of its own.  number 0: as "
+      "times, each a batch of `number`\nturns behind a set-up of its own.  number 0: "
+      "as "
       "many as timeit would take\n(1, 2, 5, 10, ... until it takes 0.2 s)." },
     { "step", time_run_step, METH_NOARGS,
       "step()\n--\n\nGoes on with the plan.  None: it is done.  Otherwise an awaitable "
@@ -366,8 +367,10 @@ static PyMethodDef time_run_methods[] = {
       "set_loops(side, number)\n--\n\nTells the turns of a batch, instead of letting "
       "them be chosen." },
     { "batches", time_run_batches, METH_VARARGS,
-      "batches(side, empty=False)\n--\n\nEvery batch of the side as it was measured, or "
-      "those of the loop alone beside\nit: a list of (seconds, loops, seconds waited for "
+      "batches(side, empty=False)\n--\n\nEvery batch of the side as it was measured, "
+      "or "
+      "those of the loop alone beside\nit: a list of (seconds, loops, seconds waited "
+      "for "
       "a CPU or -1, flags); flag 2 is\n\"the thread was taken off its CPU\"." },
     { "times", time_run_times, METH_O,
       "times(side)\n--\n\nSeconds of one execution in each batch that counts, the "
@@ -388,7 +391,8 @@ static PyMethodDef time_run_methods[] = {
 
 static PyType_Slot time_run_slots[] = {
     { Py_tp_doc,
-      "TimeRun(sides, *, process_time=False, gc=False, seed=0)\n--\n\nStatements that are "
+      "TimeRun(sides, *, process_time=False, gc=False, seed=0)\n--\n\nStatements that "
+      "are "
       "timed in this process.  `sides` are pairs (function, is_async)\nas "
       "sonde._statement.side makes them, the first of them sonde._statement.empty();\n"
       "sides are counted from 0 behind that.  Make a plan, then drive it:\n\n    run = "

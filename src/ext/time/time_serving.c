@@ -15,10 +15,10 @@ static PyObject *sides_list(const struct sd_time_request *r)
 
     for (uint32_t i = 0; list && i < r->n_sides; i++) {
         const struct sd_time_parcel_side *s = &r->sides[i];
-        PyObject *one = Py_BuildValue(
-            "(NNNK)", PyUnicode_DecodeFSDefault(s->statement),
-            PyUnicode_DecodeFSDefault(s->setup), PyUnicode_DecodeFSDefault(s->size),
-            (unsigned long long)s->loops);
+        PyObject *one = Py_BuildValue("(NNNK)", PyUnicode_DecodeFSDefault(s->statement),
+                                      PyUnicode_DecodeFSDefault(s->setup),
+                                      PyUnicode_DecodeFSDefault(s->size),
+                                      (unsigned long long)s->loops);
 
         if (!one)
             Py_CLEAR(list);
@@ -37,8 +37,8 @@ static PyObject *request_dict(const struct sd_time_request *r)
         r->collects_garbage ? Py_True : Py_False, "as_timeit",
         r->is_as_timeit ? Py_True : Py_False, "memory",
         r->wants_memory ? Py_True : Py_False, "budget", (double)r->budget_ns * 1e-9,
-        "number", (unsigned long long)r->loops, "repeat",
-        (unsigned long long)r->repeat, "seed", (unsigned long long)r->seed);
+        "number", (unsigned long long)r->loops, "repeat", (unsigned long long)r->repeat,
+        "seed", (unsigned long long)r->seed);
 }
 
 static PyObject *request_of(const void *p, size_t n)
@@ -49,8 +49,9 @@ static PyObject *request_of(const void *p, size_t n)
     PyObject *made;
 
     if (rc == SD_EFORMAT)
-        rc = sd_fail(SD_EFORMAT, "the extension is of another version than sonde; build "
-                                 "both anew (make)");
+        rc =
+            sd_fail(SD_EFORMAT, "the extension is of another version than sonde; build "
+                                "both anew (make)");
     made = rc < 0 ? sd_ext_raise(rc) : request_dict(&r);
     sd_arena_release(&arena);
     return made;
@@ -132,8 +133,8 @@ PyObject *sd_time_serving_memory(PyObject *module, PyObject *args)
 
 int sd_time_serving_share(struct sd_time_run *r, int fd, uint32_t me)
 {
-    struct sd_time_turns *t = mmap(NULL, SD_TIME_PARCEL_AT, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED, fd, 0);
+    struct sd_time_turns *t =
+        mmap(NULL, SD_TIME_PARCEL_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (t == MAP_FAILED) {
         PyErr_SetFromErrno(PyExc_OSError);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/timings.h"
+#include "profile/time/timings.h"
 
 #include <string.h>
 
@@ -32,8 +32,8 @@ int sd_timings_add_side(struct sd_timings *t, const struct sd_timing_side *side)
 int sd_timings_add_process(struct sd_timings *t, uint64_t pid, uint64_t start_ticks,
                            uint32_t set)
 {
-    struct sd_timing_process *grown = sd_grow_array(
-        t->processes, &t->cap_processes, t->n_processes + 1, sizeof *grown);
+    struct sd_timing_process *grown = sd_grow_array(t->processes, &t->cap_processes,
+                                                    t->n_processes + 1, sizeof *grown);
 
     if (!grown)
         return sd_no_memory();

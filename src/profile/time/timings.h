@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROFILE_TIMINGS_H
-#define SD_PROFILE_TIMINGS_H
+#ifndef SD_PROFILE_TIME_TIMINGS_H
+#define SD_PROFILE_TIME_TIMINGS_H
 /* timings: the batches of timed statements, process by process, as they were measured.
  *
  * A capture holds them as points, and facts that say what the statements are; `sonde
@@ -21,23 +21,23 @@ struct sd_timing_side {
 
 struct sd_timing_process {
     uint64_t pid, start_ticks;
-    uint32_t set; /* processes of one set measured in turn, at the same time */
+    uint32_t set;    /* processes of one set measured in turn, at the same time */
     size_t first, n; /* which of the batches are its own */
 };
 
-struct sd_timings { /* all zero is an empty one */
-    struct sd_arena arena; /* has the texts */
+struct sd_timings {               /* all zero is an empty one */
+    struct sd_arena arena;        /* has the texts */
     struct sd_timing_side *sides; /* owned */
     size_t n_sides, cap_sides;
     struct sd_timing_process *processes; /* owned */
     size_t n_processes, cap_processes;
     struct sd_time_batch *batches; /* owned; those of a process are together */
     size_t n_batches, cap_batches;
-    bool is_as_timeit; /* so many batches of so many turns were asked for */
-    bool is_cpu_time;  /* the clock is the CPU time of the process */
+    bool is_as_timeit;     /* so many batches of so many turns were asked for */
+    bool is_cpu_time;      /* the clock is the CPU time of the process */
     const char *size_name; /* what n is called; or NULL */
-    int64_t best_speed; /* the fewest ticks of the loop that this machine ever showed; 0:
-                           not known */
+    int64_t best_speed; /* the fewest ticks of the loop that this machine ever showed;
+                           0: not known */
     uint64_t budget_ns; /* for each statement; 0: none */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timing_tables: the views of timed statements: what each takes, how they compare, how
+/* timing_views: the views of timed statements: what each takes, how they compare, how
  * the time grows, and every batch. */
 #include <math.h>
 #include <string.h>
@@ -63,8 +63,9 @@ static const struct sd_column columns[N_COLUMNS] = {
     [SETUP] = { "setup", "what ran before it", SD_CELL_TEXT, true, 9 },
     [PYTHON] = { "python", "the interpreter", SD_CELL_TEXT, true, 8 },
     [SIZE] = { "n", "the size that it was given", SD_CELL_REAL, true, 0 },
-    [BEST] = { "best_ns", "of one execution, in ns: the mean of the three fastest "
-                          "processes",
+    [BEST] = { "best_ns",
+               "of one execution, in ns: the mean of the three fastest "
+               "processes",
                SD_CELL_REAL, false, 0 },
     [LOW] = { "low_ns", "its interval of 95 %: from", SD_CELL_REAL, false, 2 },
     [HIGH] = { "high_ns", "to", SD_CELL_REAL, false, 2 },
@@ -74,8 +75,8 @@ static const struct sd_column columns[N_COLUMNS] = {
                SD_CELL_REAL, false, 4 },
     [BATCHES] = { "batches", "that count", SD_CELL_COUNT, false, 3 },
     [LOOPS] = { "loops", "executions in a batch", SD_CELL_COUNT, true, 5 },
-    [DROPPED] = { "dropped", "batches in which it was taken off its CPU",
-                  SD_CELL_COUNT, false, 3 },
+    [DROPPED] = { "dropped", "batches in which it was taken off its CPU", SD_CELL_COUNT,
+                  false, 3 },
     [PROCESSES] = { "processes", "that measured", SD_CELL_COUNT, true, 5 },
     [SETTLED] = { "settled", "did the machine let a stable figure be found?",
                   SD_CELL_TEXT, false, 3 },
@@ -110,8 +111,10 @@ static void put_row(const struct sd_timings *t, size_t i, struct sd_view *v,
         c[PEAK] = sd_cell_number(SD_CELL_BYTES, s->peak_bytes);
     }
     table->columns[SIZE].is_hidden_in_text &= !isfinite(s->n);
-    table->columns[ALLOCATED].is_hidden_in_text &= s->allocated_bytes == SD_TIME_UNKNOWN;
-    table->columns[PEAK].is_hidden_in_text = table->columns[ALLOCATED].is_hidden_in_text;
+    table->columns[ALLOCATED].is_hidden_in_text &=
+        s->allocated_bytes == SD_TIME_UNKNOWN;
+    table->columns[PEAK].is_hidden_in_text =
+        table->columns[ALLOCATED].is_hidden_in_text;
     if (strcmp(s->python, t->sides[0].python) != 0)
         table->columns[PYTHON].is_hidden_in_text = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/timings_capture.h"
+#include "profile/time/timings_capture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -102,8 +102,9 @@ int sd_timings_capture_write(const struct sd_timings *t, const char *command,
         add_side_facts(&l, &t->sides[i], i);
     w.facts = l.items;
     w.n_facts = l.n;
-    rc = l.is_bad ? sd_no_memory()
-                  : sd_whole_times(&w, &(struct sd_whole_how){ .command = command }, to);
+    rc = l.is_bad
+             ? sd_no_memory()
+             : sd_whole_times(&w, &(struct sd_whole_how){ .command = command }, to);
     sd_arena_release(&l.arena);
     sd_free(l.items);
     return rc;
@@ -138,7 +139,8 @@ int sd_timings_capture_add(struct sd_profile *p, const struct sd_event *e)
         t->n_processes ? &t->processes[t->n_processes - 1] : NULL;
     struct sd_time_batch b = {
         .at_ns = e->to_ns,
-#define SD_TIME_VALUE(field, unit, name, meaning) .field = e->values[SD_TIME_AT_##field],
+#define SD_TIME_VALUE(field, unit, name, meaning)                                      \
+    .field = e->values[SD_TIME_AT_##field],
 #include "capture/time_batch.def"
 #undef SD_TIME_VALUE
     };

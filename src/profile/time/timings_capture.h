@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROFILE_TIMINGS_CAPTURE_H
-#define SD_PROFILE_TIMINGS_CAPTURE_H
+#ifndef SD_PROFILE_TIME_TIMINGS_CAPTURE_H
+#define SD_PROFILE_TIME_TIMINGS_CAPTURE_H
 /* timings_capture: timed statements (timings.h) into a capture, and out of one again:
  * batches are points, and what the statements are is told by facts. */
 #include "base/buf.h"
 #include "profile/profile.h"
-#include "profile/timings.h"
+#include "profile/time/timings.h"
 
 struct sd_event;
 
