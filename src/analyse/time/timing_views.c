@@ -115,8 +115,7 @@ static void put_row(const struct sd_timings *t, size_t i, struct sd_view *v,
         s->allocated_bytes == SD_TIME_UNKNOWN;
     table->columns[PEAK].is_hidden_in_text =
         table->columns[ALLOCATED].is_hidden_in_text;
-    if (strcmp(s->python, t->sides[0].python) != 0)
-        table->columns[PYTHON].is_hidden_in_text = false;
+    table->columns[PYTHON].is_hidden_in_text = !t->is_of_pythons;
 }
 
 int sd_view_timings(const struct sd_profile *p, const struct sd_view_request *r,
@@ -166,7 +165,7 @@ int sd_view_timing_comparisons(const struct sd_profile *p,
                                const struct sd_view_request *r, struct sd_view *v)
 {
     const struct sd_timings *t = timings_of(p);
-    bool is_compared = t->n_sides > 1 && !t->size_name, is_of_pythons;
+    bool is_compared = t->n_sides > 1 && !t->size_name;
     struct sd_view_table *table;
     int rc = 0;
 
@@ -177,7 +176,6 @@ int sd_view_timing_comparisons(const struct sd_profile *p,
                          t->n_sides - 1);
     if (!table)
         return SD_ENOMEM;
-    is_of_pythons = strcmp(t->sides[0].python, t->sides[1].python) != 0;
     for (size_t i = 1; i < t->n_sides && rc == 0; i++) {
         const struct sd_timing_side *a = &t->sides[0], *b = &t->sides[i];
         struct sd_cell *c = sd_view_cell(table, i - 1, 0);
@@ -186,8 +184,8 @@ int sd_view_timing_comparisons(const struct sd_profile *p,
         rc = sd_time_comparison(t, 0, i, &one);
         if (rc < 0)
             return rc;
-        c[OF] = statement_cell(v, is_of_pythons ? a->python : a->statement);
-        c[AGAINST] = statement_cell(v, is_of_pythons ? b->python : b->statement);
+        c[OF] = statement_cell(v, t->is_of_pythons ? a->python : a->statement);
+        c[AGAINST] = statement_cell(v, t->is_of_pythons ? b->python : b->statement);
         c[RATIO] = ns(one.ratio);
         c[FROM] = ns(one.low);
         c[TO] = ns(one.high);

@@ -370,6 +370,7 @@ int sd_time_processes_measure(const struct sd_time_ask *ask, struct sd_timings *
 
     t->is_as_timeit = ask->is_as_timeit;
     t->is_cpu_time = ask->is_cpu_time;
+    t->is_of_pythons = ask->n_pythons > 1;
     t->budget_ns = ask->is_as_timeit ? 0 : ask->budget_ns;
     t->best_speed = sd_machine_speed_load();
     if (ask->size_name) {

@@ -70,15 +70,10 @@ static void put_statement(struct sd_out *out, const char *statement)
 /* By what a result differs from the others. */
 static void put_side(struct sd_out *out, const struct sd_timings *t, size_t side)
 {
-    const struct sd_timing_side *s = &t->sides[side];
-    bool same = true;
-
-    for (size_t i = 0; i < t->n_sides; i++)
-        same &= strcmp(t->sides[i].statement, s->statement) == 0;
-    if (t->n_sides > 1 && same && !t->size_name)
-        sd_out_text(out, s->python);
+    if (t->is_of_pythons)
+        sd_out_text(out, t->sides[side].python);
     else
-        put_statement(out, s->statement);
+        put_statement(out, t->sides[side].statement);
 }
 
 /* --- One result as text */
@@ -371,15 +366,14 @@ static int put_comparison_json(struct sd_json *j, const struct sd_timings *t,
                                size_t against)
 {
     const struct sd_timing_side *a = &t->sides[0], *b = &t->sides[against];
-    bool is_of_pythons = strcmp(a->python, b->python) != 0;
     struct sd_time_comparison c;
     int rc = sd_time_comparison(t, 0, against, &c);
 
     if (rc < 0)
         return rc;
     sd_json_object(j);
-    sd_json_key_string(j, "statement", is_of_pythons ? a->python : a->statement);
-    sd_json_key_string(j, "against", is_of_pythons ? b->python : b->statement);
+    sd_json_key_string(j, "statement", t->is_of_pythons ? a->python : a->statement);
+    sd_json_key_string(j, "against", t->is_of_pythons ? b->python : b->statement);
     sd_json_key_real(j, "ratio", c.ratio);
     sd_json_key_real(j, "low", c.low);
     sd_json_key_real(j, "high", c.high);

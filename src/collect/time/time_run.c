@@ -406,6 +406,14 @@ static void learn(struct sd_time_run *r, struct sd_time_side *side,
         b->flags &= ~(int64_t)SD_TIME_WARM_UP;
 }
 
+static bool has_all(const struct sd_time_run *r)
+{
+    for (uint32_t i = 0; i < r->n_sides; i++)
+        if (r->sides[i].n_kept == 0)
+            return false;
+    return true;
+}
+
 static void next_side(struct sd_time_run *r)
 {
     struct sd_time_plan *p = &r->plan;
@@ -417,7 +425,8 @@ static void next_side(struct sd_time_run *r)
     p->at = 0;
     if (p->phase == SD_TIME_PREPARING) {
         p->phase = SD_TIME_ROUNDS;
-        p->until_ns = sd_clock_ns() + p->budget_ns;
+        /* What takes longer than the budget has had it. */
+        p->until_ns = sd_clock_ns() + (has_all(r) ? 0 : p->budget_ns);
     } else {
         p->round++;
         p->n_in_turn++;
@@ -487,14 +496,6 @@ static struct action prepare(struct sd_time_run *r)
     if (!is_exact && !p->has_empty)
         return (struct action){ &r->empty, side->loops };
     return (struct action){ NULL, 0 };
-}
-
-static bool has_all(const struct sd_time_run *r)
-{
-    for (uint32_t i = 0; i < r->n_sides; i++)
-        if (r->sides[i].n_kept == 0)
-            return false;
-    return true;
 }
 
 static bool is_time_up(const struct sd_time_run *r)

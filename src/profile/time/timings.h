@@ -35,6 +35,7 @@ struct sd_timings {               /* all zero is an empty one */
     size_t n_batches, cap_batches;
     bool is_as_timeit;     /* so many batches of so many turns were asked for */
     bool is_cpu_time;      /* the clock is the CPU time of the process */
+    bool is_of_pythons;    /* interpreters are compared, not statements */
     const char *size_name; /* what n is called; or NULL */
     int64_t best_speed; /* the fewest ticks of the loop that this machine ever showed;
                            0: not known */

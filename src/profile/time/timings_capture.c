@@ -13,7 +13,7 @@
 #include "capture/memory/memory_capture.h"
 #include "profile/events.h"
 
-enum { SIDES_MAX = 4096, FACTS_OF_SIDE = 6, FACTS = 7 };
+enum { SIDES_MAX = 4096, FACTS_OF_SIDE = 6, FACTS = 8 };
 
 /* --- Into a capture */
 
@@ -95,6 +95,7 @@ int sd_timings_capture_write(const struct sd_timings *t, const char *command,
     add_number(&l, "time.sides", (int64_t)t->n_sides);
     add_number(&l, "time.as_timeit", t->is_as_timeit);
     add_number(&l, "time.cpu_time", t->is_cpu_time);
+    add_number(&l, "time.of_pythons", t->is_of_pythons);
     add_number(&l, "time.best_speed", t->best_speed);
     add_number(&l, "time.budget_ns", (int64_t)t->budget_ns);
     add_fact(&l, "time.size_name", t->size_name);
@@ -198,6 +199,7 @@ int sd_timings_capture_settle(struct sd_profile *p)
         rc = add_side(p, (size_t)i);
     t->is_as_timeit = number(sd_profile_meta(p, "time.as_timeit"), 0) != 0;
     t->is_cpu_time = number(sd_profile_meta(p, "time.cpu_time"), 0) != 0;
+    t->is_of_pythons = number(sd_profile_meta(p, "time.of_pythons"), 0) != 0;
     t->best_speed = number(sd_profile_meta(p, "time.best_speed"), 0);
     t->budget_ns = (uint64_t)number(sd_profile_meta(p, "time.budget_ns"), 0);
     t->size_name = name;
@@ -261,6 +263,7 @@ int sd_timings_capture_merge(struct sd_profile *into, const struct sd_profile *f
     if (t->n_batches && to->n_batches == t->n_batches) { /* the first that has any */
         to->is_as_timeit = t->is_as_timeit;
         to->is_cpu_time = t->is_cpu_time;
+        to->is_of_pythons = t->is_of_pythons;
         to->best_speed = t->best_speed;
         to->budget_ns = t->budget_ns;
         to->size_name = sd_profile_meta(into, "time.size_name");
