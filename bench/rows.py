@@ -269,4 +269,20 @@ def allocations_rows():
     return rows
 
 
-ROWS = SECTIONS + CALLS + page_rows() + lines_rows() + allocations_rows() + SAMPLING + model_rows()
+TIMED_VERSIONS = ("3.11", "3.13")
+
+
+def timed_rows():
+    """How far six runs of a timer are apart while two busy processes run beside, and how soon it answers."""
+    rows = []
+    for version in TIMED_VERSIONS:
+        worker, start = "timed-" + version, "time %s: " % version
+        for peer in ("timeit", "ipython", "pyperf"):
+            rows.append(Row(start + "spread of six runs, the middle of four statements", worker, "ours-middle", peer + "-middle", "≤ 2 %", unit="%", most=2))
+            rows.append(Row(start + "spread of six runs, the worst of four statements", worker, "ours-worst", peer + "-worst", "≤ 4 % or 1 ns", unit="%", most=4))
+        rows.append(Row(start + "until it answers", worker, "ours-answer", "pyperfdefault-answer", "≤ 1/5", at_most=1 / 5))
+        rows.append(Row(start + "until it answers", worker, "ours-answer", "pyperf-answer"))
+    return rows
+
+
+ROWS = timed_rows() + SECTIONS + CALLS + page_rows() + lines_rows() + allocations_rows() + SAMPLING + model_rows()

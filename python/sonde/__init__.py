@@ -48,6 +48,7 @@ del _Mapping
 __all__ = [
     "Interval", "IoInterval", "LineProfiler", "LineStats", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval",
     "collectors", "is_recording", "memory", "memory_usage", "plot", "profile", "run", "runctx", "section", "start", "stop",
+    "timeit",
 ]
 
 
@@ -67,7 +68,7 @@ def plot(profile, path=None, force=False):
 
 _WHERE = {
     "Profile": "_calls", "run": "_calls", "runctx": "_calls", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
-    "memory_usage": "_memory", "profile": "_line_profiler",
+    "memory_usage": "_memory", "profile": "_line_profiler", "timeit": "_timeit",
 }
 
 

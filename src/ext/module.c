@@ -36,6 +36,7 @@
 #include "ext/py_mprof.h"
 #include "ext/model/py_model.h"
 #include "ext/step_wrapper.h"
+#include "ext/time/time_serving.h"
 #include "ext/sections/interval_values.h"
 #include "ext/sections/py_interval.h"
 #include "ext/sections/py_section.h"
@@ -530,6 +531,9 @@ static PyMethodDef module_methods[] = {
     { "trace_sort", sd_trace_stats_sort, METH_O, NULL },
     { "trace_filter", sd_trace_stats_filter, METH_VARARGS, NULL },
     { "trace_load", sd_trace_file_load, METH_O, NULL },
+    { "time_request", sd_time_serving_request, METH_O, NULL },
+    { "time_refuse", sd_time_serving_refuse, METH_VARARGS, NULL },
+    { "time_memory", sd_time_serving_memory, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

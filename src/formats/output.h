@@ -32,6 +32,7 @@ enum sd_holds {
     SD_HOLDS_TIMELINE = 1 << 7, /* when each call began and ended */
     SD_HOLDS_TIMES = 1 << 8,    /* samples, traced calls or events of readings: what a
                                    trace shows, and allocations are not */
+    SD_HOLDS_TIMINGS = 1 << 9,  /* batches of timed statements */
 };
 
 /* What is written.  All of it is borrowed for the call. */

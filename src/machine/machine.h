@@ -82,4 +82,11 @@ int sd_machine_read(const char *text, size_t n, struct sd_machine *m);
  * all cores; of one that it cannot do, what it can with the next larger one. */
 double sd_machine_peak(const struct sd_machine *m, const char *type);
 double sd_machine_bandwidth(const struct sd_machine *m); /* of memory, all cores */
+
+/* "~/.cache/sonde/WHAT-0123456789abcdef.txt" of that machine, its folders made if they
+ * are not there; false: nowhere to keep anything. */
+bool sd_machine_cache_path(const struct sd_machine *m, const char *what, bool make,
+                           char *path, size_t size);
+/* Is it a file, and not a pipe that would make its reader wait? */
+bool sd_machine_cache_has(const char *path);
 #endif

@@ -98,9 +98,8 @@ int sd_machine_read(const char *text, size_t n, struct sd_machine *m)
     return rc == 0 && is_whole && sd_machine_is_whole(m) ? 0 : SD_EFORMAT;
 }
 
-/* "~/.cache/sonde/machine-0123456789abcdef.txt", its folders made if they are not
- * there; false: nowhere to keep anything. */
-static bool find_path(const struct sd_machine *m, bool make, char *path, size_t size)
+bool sd_machine_cache_path(const struct sd_machine *m, const char *what, bool make,
+                           char *path, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     uint64_t key = sd_hash(m->host, strlen(m->host), m->n_cores);
@@ -121,13 +120,13 @@ static bool find_path(const struct sd_machine *m, bool make, char *path, size_t 
     n += snprintf(path + n, size - (size_t)n, "/sonde");
     if (make)
         mkdir(path, 0700);
-    snprintf(path + n, size - (size_t)n, "/machine-%016llx.txt",
+    snprintf(path + n, size - (size_t)n, "/%s-%016llx.txt", what,
              (unsigned long long)key);
     return true;
 }
 
 /* Whoever reads a pipe waits. */
-static bool is_file(const char *path)
+bool sd_machine_cache_has(const char *path)
 {
     struct stat st;
 
@@ -142,8 +141,8 @@ int sd_machine_load(struct sd_machine *m)
     int rc;
 
     sd_machine_identify(&here);
-    if (!find_path(&here, false, path, sizeof path) || !is_file(path) ||
-        sd_read_file(path, TEXT_MAX, &text, &n) < 0)
+    if (!sd_machine_cache_path(&here, "machine", false, path, sizeof path) ||
+        !sd_machine_cache_has(path) || sd_read_file(path, TEXT_MAX, &text, &n) < 0)
         return SD_EABSENT;
     rc = sd_machine_read(text, n, m);
     sd_free(text);
@@ -159,7 +158,7 @@ int sd_machine_keep(const struct sd_machine *m)
     struct sd_buf text = { 0 };
     int fd = -1, rc;
 
-    if (!find_path(m, true, path, sizeof path))
+    if (!sd_machine_cache_path(m, "machine", true, path, sizeof path))
         return sd_fail(SD_EABSENT,
                        "HOME is not set, so the measured speeds cannot be saved");
     sd_machine_write(m, &text);

@@ -31,6 +31,8 @@ static unsigned holds_of(enum sd_evidence e)
         return SD_HOLDS_LINES;
     case SD_OF_MODELS:
         return SD_HOLDS_MODEL;
+    case SD_OF_TIMINGS:
+        return SD_HOLDS_TIMINGS;
     }
     return 0;
 }

@@ -32,6 +32,8 @@ bool sd_profile_has(const struct sd_profile *p, enum sd_evidence e)
         return p->evidence[e].lines.n > 0;
     case SD_OF_MODELS:
         return sd_profile_n_models(p) > 0;
+    case SD_OF_TIMINGS:
+        return p->evidence[e].timings.n_batches > 0;
     }
     return false;
 }

@@ -17,7 +17,7 @@ enum sd_evidence {
 };
 
 /* Which member of union sd_evidence_data (profile.h) has it. */
-enum sd_evidence_shape { SD_OF_STACKS, SD_OF_LINES, SD_OF_MODELS };
+enum sd_evidence_shape { SD_OF_STACKS, SD_OF_LINES, SD_OF_MODELS, SD_OF_TIMINGS };
 
 /* What of a run may be selected (struct sd_filter). */
 enum sd_selection_part {

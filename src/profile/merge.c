@@ -11,6 +11,7 @@
 #include "profile/samples.h"
 #include "profile/series.h"
 #include "profile/slices.h"
+#include "profile/time/timings_capture.h"
 
 /* What the ids of `from` are in `into`. */
 struct ids {
@@ -516,6 +517,8 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_facts(into, from, ids);
     if (rc == 0)
         rc = sd_models_take(into, &from->evidence[SD_MODELS].models);
+    if (rc == 0)
+        rc = sd_timings_capture_merge(into, from, ids->later_ns);
     if (rc == 0)
         rc = merge_words(into, &into->damage, from->damage);
     if (rc == 0)

@@ -52,6 +52,9 @@ static void release_held(union sd_evidence_data *held, enum sd_evidence_shape sh
     case SD_OF_MODELS:
         sd_models_release(&held->models);
         return;
+    case SD_OF_TIMINGS:
+        sd_timings_release(&held->timings);
+        return;
     }
 }
 

@@ -24,6 +24,7 @@
 #include "profile/lines/line_totals.h"
 #include "profile/model/models.h"
 #include "profile/pair_totals.h"
+#include "profile/time/timings.h"
 
 typedef struct {
     uint32_t at;
@@ -145,6 +146,7 @@ union sd_evidence_data {
     struct sd_stack_totals stacks;
     struct sd_line_totals lines; /* of chosen functions */
     struct sd_models models;     /* that were profiled */
+    struct sd_timings timings;   /* of statements */
 };
 
 /* One metric's readings on one track, thinned to a bounded number of buckets. */

@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 #include "profile/samples.h"
 #include "profile/series.h"
+#include "profile/time/timings_capture.h"
 
 enum { SETTLE_NS = 20000000 }; /* between a program's end and the last readings of it */
 
@@ -129,6 +130,8 @@ static int add_point(struct loader *l, const struct sd_event *e)
     int rc = 0;
 
     p->n_point_events++;
+    if (sd_timings_capture_is_batch(p, e))
+        return sd_timings_capture_add(p, e);
     for (uint32_t i = 0; i < e->n_values && rc == 0; i++) {
         uint32_t metric = e->metrics[i].at;
         size_t at;
@@ -392,6 +395,8 @@ static int find_losses(struct loader *l, const struct sd_reader *r)
     size_t n_models_cut;
     int rc = sd_models_join(p, &n_models_cut);
 
+    if (rc == 0)
+        rc = sd_timings_capture_settle(p);
     if (rc < 0)
         return rc;
     p->health = *sd_reader_health(r);

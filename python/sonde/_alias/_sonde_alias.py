@@ -25,7 +25,9 @@ def become(names, parts=()):
     if module is None:
         step_aside(name, is_main)
     elif is_main:
-        module.main()
+        status = module.main()
+        if isinstance(status, int):  # some end by themselves, and some return what is no status
+            sys.exit(status)
     else:
         stand_for(sys.modules[names["__name__"]], module)
         for part in parts:

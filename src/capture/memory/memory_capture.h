@@ -2,8 +2,8 @@
 #ifndef SD_CAPTURE_MEMORY_MEMORY_CAPTURE_H
 #define SD_CAPTURE_MEMORY_MEMORY_CAPTURE_H
 /* memory_capture: makes a capture in memory, of tables that stayed in the process, of
- * spans or of a model.  What a program has measured for itself can so be handed to
- * whoever reads captures. */
+ * spans, of a model or of timed statements.  What a program has measured for itself can
+ * so be handed to whoever reads captures. */
 #include "base/buf.h"
 #include "capture/cells.h"
 #include "capture/log.h"
@@ -21,6 +21,26 @@ int sd_whole_capture(struct sd_cells *const *tables, size_t n,
 /* The same of a model alone (the bytes that sd_model_write gives); SD_EFULL when they
  * are more than a file's 32 bits can tell. */
 int sd_whole_model(const void *model, size_t n, const struct sd_whole_how *how,
+                   struct sd_buf *to);
+
+/* --- Batches of timed statements (memory_times.c) */
+
+struct sd_time_batch;
+struct sd_whole_fact {
+    const char *key, *value;
+};
+struct sd_whole_times {
+    const struct sd_whole_fact *facts;
+    size_t n_facts;
+    size_t n_processes;
+    const void *of; /* handed to process() */
+    /* Fills the ith: its pid, set, and batches. */
+    void (*process)(const void *of, size_t i, uint64_t *pid, uint64_t *start,
+                    uint32_t *set, const struct sd_time_batch **batches, size_t *n);
+};
+/* Adds the bytes of a .sonde file: a stream for each process, a point for each batch.
+ */
+int sd_whole_times(const struct sd_whole_times *t, const struct sd_whole_how *how,
                    struct sd_buf *to);
 
 /* --- Spans of one process, and readings of it and its children (memory_spans.c) */

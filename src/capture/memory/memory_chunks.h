@@ -20,6 +20,8 @@ void sd_making_add(struct sd_making *m, enum sd_chunk_type type, uint64_t stream
                    uint32_t seq, const void *p, uint32_t n);
 /* The fact "command". */
 int sd_making_add_command(struct sd_making *m, const char *command);
+/* Any fact; what is longer than 32,000 bytes is cut. */
+int sd_making_add_fact(struct sd_making *m, const char *key, const char *value);
 /* `rc`, or SD_ENOMEM when something did not find room. */
 int sd_making_end(struct sd_making *m, uint64_t real_ns, uint64_t mono_ns, int rc);
 #endif

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/model/helper.h"
+#include "cli/helper.h"
 #include "cli/path.h"
 #include "cli/read/command_captures.h"
 #include "cli/record/environment.h"
@@ -255,34 +255,6 @@ static bool make_words(struct starting *s, const struct sd_model_target *asked)
     return true;
 }
 
-/* The package is found whatever folder we are in; the program's own PYTHONPATH stays
- * behind it. */
-static char **environment_with(struct sd_arena *a, char *const *ours,
-                               const char *package)
-{
-    const char *slash = strrchr(package, '/');
-    int n_folder = slash ? (int)(slash - package) : 1;
-    size_t n = 0, at = 0;
-    const char *path = NULL;
-    char **made;
-
-    while (ours[n])
-        n++;
-    made = sd_arena_alloc(a, (n + 2) * sizeof *made);
-    if (!made)
-        return NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(ours[i], "PYTHONPATH=", 11) == 0)
-            path = ours[i] + 11;
-        else
-            made[at++] = ours[i];
-    }
-    made[at] =
-        sd_arena_printf(a, "PYTHONPATH=%.*s%s%s", n_folder, slash ? package : ".",
-                        path && *path ? ":" : "", path ? path : "");
-    return made[at] ? made : NULL;
-}
-
 static int prepare(struct starting *s, const struct sd_model_target *asked)
 {
     extern char **environ;
@@ -294,7 +266,7 @@ static int prepare(struct starting *s, const struct sd_model_target *asked)
     rc = sd_interpreter_fits(&s->arena, s->python.path, s->package);
     if (rc < 0)
         return rc;
-    s->environment = environment_with(
+    s->environment = sd_helper_environment(
         &s->arena, s->python.environment ? s->python.environment : environ, s->package);
     s->fd = memfd_create("sonde-model", 0);
     if (s->fd < 0)
@@ -307,8 +279,10 @@ static int prepare(struct starting *s, const struct sd_model_target *asked)
 /* What the program's modules print goes to stderr: stdout is for our tables. */
 static int let_it_count(const struct starting *s, int *status)
 {
-    int ended, rc = sd_helper_run(s->python.path, (char *const *)s->argv,
-                                  s->environment, &ended);
+    struct sd_helper h = { .path = s->python.path,
+                           .argv = (char *const *)s->argv,
+                           .envp = s->environment };
+    int rc = sd_helper_run(&h), ended = h.status;
 
     if (rc == 0 && ended < 0)
         return sd_fail(SD_EGONE,
