@@ -546,6 +546,7 @@ static void drop_ext(PyObject *capsule)
     for (int i = 0; i < SD_N_ASYNCIO; i++)
         Py_CLEAR(ext->asyncio[i]);
     Py_CLEAR(ext->current);
+    Py_CLEAR(ext->scopes);
     sd_free(ext);
 }
 
@@ -623,7 +624,8 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
 static int make_variables(struct sd_ext *ext)
 {
     ext->current = PyContextVar_New("sonde.section", NULL);
-    return ext->current ? 0 : -1;
+    ext->scopes = ext->current ? PyContextVar_New("sonde.scope", NULL) : NULL;
+    return ext->scopes ? 0 : -1;
 }
 
 static int add_names(PyObject *module, struct sd_ext *ext)
