@@ -333,6 +333,13 @@ void sd_calls_tell_unfollowed(void)
     calls.n_missing = 0;
 }
 
+/* Does the session follow the calling thread, which did not start it? */
+static bool follows_here(const struct sd_calls_session *s)
+{
+    return s->request.events & SD_CALLS_ALL &&
+           (!s->request.follows || s->request.follows(s->request.threads));
+}
+
 /* The session's tree of this thread, made when it is wanted; NULL when it is not, or
  * cannot be. */
 static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct thread *th,
@@ -341,7 +348,7 @@ static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct threa
     struct sd_call_tree *t = tree_of(s, th);
 
     *is_new = false;
-    if (!t && s->request.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
+    if (!t && follows_here(s) && make_tree(s, th, &t) < 0)
         note_missing(s, th);
     if (t && !t->is_followed && s->request.events & SD_CALLS_ALL)
         *is_new = true;
