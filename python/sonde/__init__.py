@@ -16,6 +16,9 @@
         ...
     t.print()
 
+    with sonde.record("calls") as r:    # a block with any collectors; print(r), r.report(), r.save("x.html")
+        ...
+
 Sections are measured in this process and kept in memory.  Under `sonde run program.py`, after
 sonde.start("x.sonde"), or with SONDE_OUT=x.sonde in the environment, they also go into a capture,
 on one clock with everything else that is recorded: `sonde report x.sonde`.
@@ -47,7 +50,7 @@ del _Mapping
 
 __all__ = [
     "Interval", "IoInterval", "LineProfiler", "LineStats", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval",
-    "collectors", "is_recording", "memory", "memory_usage", "plot", "profile", "run", "runctx", "section", "start", "stop",
+    "collectors", "is_recording", "memory", "memory_usage", "plot", "profile", "record", "run", "runctx", "section", "start", "stop",
 ]
 
 
@@ -67,7 +70,7 @@ def plot(profile, path=None, force=False):
 
 _WHERE = {
     "Profile": "_calls", "run": "_calls", "runctx": "_calls", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
-    "memory_usage": "_memory", "profile": "_line_profiler",
+    "memory_usage": "_memory", "profile": "_line_profiler", "record": "_record",
 }
 
 

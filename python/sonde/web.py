@@ -91,12 +91,13 @@ class _Request:
         self.seconds = None
 
     def begin(self):
-        from ._calls import Profile
+        from ._record import record
 
         self.began = time.time()
         try:
-            self.recording = self.scope.limit(Profile, builtins=False, signatures=False)
-            self.recording.enable()
+            self.recording = record(_COLLECTOR)
+            self.recording._facts = {"command": self.title.encode("utf-8", "replace").decode("utf-8")}
+            self.scope.limit(self.recording.__enter__)
         except Exception as why:
             raise _Refused(str(why)) from why
         self.start = time.perf_counter()
@@ -105,17 +106,15 @@ class _Request:
     def end(self):
         if self.seconds is None:
             self.seconds = time.perf_counter() - self.start
-            self.recording.disable()
+            self.recording.__exit__(None, None, None)
 
     def steps(self, awaitable):
         """The awaitable, in the scope; whoever awaits it is not."""
         return _sonde.Resumed(self.scope.enter, self.scope.leave, awaitable)
 
     def page(self):
-        from ._plot import run_on
-
         try:
-            return run_on(self.recording._capture(self.title), ["convert"], ["-", "--format", "html"])
+            return self.recording.page().text.encode("utf-8")
         except Exception as why:
             raise _Refused(str(why)) from why
 
@@ -133,20 +132,9 @@ class _Request:
         path = os.path.join(self.settings.keep, self.name())
         try:
             os.makedirs(self.settings.keep, exist_ok=True)
-            self._save(path)
+            self.recording.save(path)
         except Exception as why:
             _log.warning("the profile of %s was not saved: %s", self.title, why)
-
-    def _save(self, path):
-        beside = path + ".tmp"
-        try:
-            with open(beside, "wb") as f:
-                f.write(self.recording._capture(self.title))
-            os.replace(beside, path)
-        except BaseException:
-            if os.path.exists(beside):
-                os.remove(beside)
-            raise
 
 
 def _begun(settings, is_page, method, path, query):

@@ -35,6 +35,7 @@
 #include "ext/py_memory.h"
 #include "ext/py_mprof.h"
 #include "ext/model/py_model.h"
+#include "ext/record/recording_options.h"
 #include "ext/step_wrapper.h"
 #include "ext/sections/interval_values.h"
 #include "ext/sections/py_interval.h"
@@ -500,6 +501,7 @@ static PyMethodDef module_methods[] = {
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
     { "codes_of", sd_decorate_codes_of, METH_O, NULL },
+    { "option_kinds", sd_recording_kinds, METH_O, NULL },
     { "profile", sd_decorate_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* No second capture is in the same file, so any number will do. */
-enum { SALT = 1 };
+enum { SALT = 1, FACT_KEY_MAX = 8000, FACT_VALUE_MAX = 32000 };
 
 void sd_making_begin(struct sd_making *m, uint64_t real_ns, uint64_t mono_ns)
 {
@@ -42,23 +42,27 @@ void sd_making_add(struct sd_making *m, enum sd_chunk_type type, uint64_t stream
     sd_making_add_as(m, head, p, n);
 }
 
-int sd_making_add_command(struct sd_making *m, const char *command)
+int sd_making_add_fact(struct sd_making *m, const char *key, const char *value)
 {
-    static const char key[] = "command";
-    size_t n = strnlen(command, 32000);
-    size_t len = sizeof(struct sd_rec_meta) + sizeof key - 1 + n;
+    size_t key_n = strnlen(key, FACT_KEY_MAX), n = strnlen(value, FACT_VALUE_MAX);
+    size_t len = sizeof(struct sd_rec_meta) + key_n + n;
     struct sd_rec_meta *r = sd_zalloc(sd_align8((uint32_t)len));
 
     if (!r)
         return sd_no_memory();
     r->head = (struct sd_record){ (uint16_t)sd_align8((uint32_t)len), SD_REC_META, 1 };
-    r->key_n = sizeof key - 1;
+    r->key_n = (uint16_t)key_n;
     r->value_n = (uint16_t)n;
-    memcpy(r->text, key, sizeof key - 1);
-    memcpy(r->text + sizeof key - 1, command, n);
+    memcpy(r->text, key, key_n);
+    memcpy(r->text + key_n, value, n);
     sd_making_add(m, SD_CHUNK_META, 0, ++m->seq, r, r->head.len);
     sd_free(r);
     return 0;
+}
+
+int sd_making_add_command(struct sd_making *m, const char *command)
+{
+    return sd_making_add_fact(m, "command", command);
 }
 
 int sd_making_end(struct sd_making *m, uint64_t real_ns, uint64_t mono_ns, int rc)

@@ -343,6 +343,15 @@ static bool is_out_of_scope(const struct sd_calls_session *s)
     return s->request.scope.id && !s->request.scope.is_here(&s->request.scope);
 }
 
+/* Does the session follow the calling thread, which did not start it?  A scope may be
+ * entered in any. */
+static bool follows_here(const struct sd_calls_session *s)
+{
+    return s->request.events & SD_CALLS_ALL &&
+           (s->request.scope.id || !s->request.follows ||
+            s->request.follows(s->request.threads));
+}
+
 /* The session's tree of this thread, made when it is wanted; NULL when it is not, or
  * cannot be. */
 static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct thread *th,
@@ -354,7 +363,7 @@ static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct threa
     if (is_out_of_scope(s))
         return NULL;
     t = tree_of(s, th);
-    if (!t && s->request.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
+    if (!t && follows_here(s) && make_tree(s, th, &t) < 0)
         note_missing(s, th);
     if (t && !t->is_followed && s->request.events & SD_CALLS_ALL)
         *is_new = true;

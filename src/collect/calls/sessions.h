@@ -32,6 +32,10 @@ struct sd_calls_request {
     bool is_trial;     /* to measure what it costs: nothing goes to the capture */
     bool in_capture;   /* tables go to the capture that the process has joined */
     uint32_t n_max;    /* nodes of one tree; 0: a million */
+    /* With SD_CALLS_ALL: is the calling thread, which has not started it, one of those
+     * that are followed?  NULL: they all are. */
+    bool (*follows)(const void *threads);
+    const void *threads;
     uint64_t (*timer)(void *of); /* instead of ticks, or NULL */
     void *of;                    /* the timer's */
     struct sd_call_names names;
