@@ -12,6 +12,7 @@
 A request with ?profile is answered by the page of its own profile.  With keep="folder" every request is profiled, and
 those that took longer than slower_than seconds leave a capture there: `sonde view folder/...sonde`.
 """
+import itertools
 import logging
 import os
 import re
@@ -24,6 +25,7 @@ __all__ = ["ASGIMiddleware", "DjangoMiddleware", "WSGIMiddleware"]
 
 _log = logging.getLogger("sonde.web")
 _COLLECTOR = "calls"
+_numbers = itertools.count(1)  # of captures of this process
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")  # a proxy stands between: its address is not the client's
 
 
@@ -66,6 +68,8 @@ def _is_loopback(address):
     """False of what is no address, as for a Unix socket: whoever is behind it may be anywhere."""
     import ipaddress
 
+    if address == "testclient":  # Starlette's TestClient, in this process; no server gives that
+        return True
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -125,7 +129,7 @@ class _Request:
         """When, what and how long: the captures of a folder in the order of their requests, none twice."""
         when = time.strftime("%Y%m%d-%H%M%S", time.localtime(self.began)) + ".%06d" % (self.began % 1 * 1e6)
         what = re.sub(r"[^A-Za-z0-9._]+", "-", self.method + self.path).strip("-.")[:60]
-        return "{0}-{1}-{2:.0f}ms-{3}.sonde".format(when, what, self.seconds * 1e3, os.getpid())
+        return "{0}-{1}-{2:.0f}ms-{3}-{4}.sonde".format(when, what, self.seconds * 1e3, os.getpid(), next(_numbers))
 
     def keep(self):
         """Saves the capture.  The answer is on its way by now, so a full disk is told to the log alone."""
