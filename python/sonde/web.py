@@ -182,21 +182,27 @@ async def _elsewhere(function, *args):
     return await loop.run_in_executor(None, function, *args)
 
 
-async def _run(request, awaitable):
-    """Awaits it as the request's own work, and keeps its capture; its exceptions pass through."""
+async def _started(request, awaitable):
+    """Awaits it as the request's own work; its exceptions pass through, and then the request has ended."""
     try:
-        result = await request.steps(awaitable)
+        return await request.steps(awaitable)
     except Exception:
-        request.end()
-        if request.is_kept():
-            await _elsewhere(request.keep)
+        await _ended(request)
         raise
     except BaseException:  # cancelled, or closed: nothing can be waited for
         _end(request)
         raise
+
+
+async def _ended(request):
     request.end()
     if request.is_kept():
         await _elsewhere(request.keep)
+
+
+async def _run(request, awaitable):
+    result = await _started(request, awaitable)
+    await _ended(request)
     return result
 
 
@@ -418,16 +424,16 @@ class DjangoMiddleware:
             return self.get_response(request)
         try:
             response = profiled.scope.call(self.get_response, request)
-            if getattr(response, "streaming", False) and not getattr(response, "is_async", False):
-                body = _Body(profiled, response.streaming_content)
-                if not what[1]:  # the server calls response.close(), which closes the body
-                    response.streaming_content = body
-                    return response
+            body = _streamed(profiled, response)
+            if what[1] and body is not None:
                 for _ in body:
                     pass
         except BaseException:
             _end(profiled)
             raise
+        if body is not None and not what[1]:
+            response.streaming_content = body
+            return response  # which has ended when the server closes it
         _end(profiled)
         return _django_page(_answer(profiled.page), response) if what[1] else response
 
@@ -441,8 +447,45 @@ class DjangoMiddleware:
             return _django_refusal(why)
         if profiled is None:
             return await self.get_response(request)
-        response = await _run(profiled, self.get_response(request))
+        response = await _started(profiled, self.get_response(request))
+        body = _streamed(profiled, response)
+        if body is not None and not what[1]:
+            response.streaming_content = body
+            return response
+        if body is not None:
+            await _started(profiled, _all_of(body))
+        await _ended(profiled)
         return _django_page(await _elsewhere(_answer, profiled.page), response) if what[1] else response
+
+
+def _streamed(profiled, response):
+    """The parts of a response that are made only when they are sent, in the request's scope; None of any other."""
+    if not getattr(response, "streaming", False):
+        return None
+    return (_AsyncBody if getattr(response, "is_async", False) else _Body)(profiled, response.streaming_content)
+
+
+async def _all_of(body):
+    if isinstance(body, _AsyncBody):
+        async for _ in body:
+            pass
+    else:
+        for _ in body:
+            pass
+
+
+class _AsyncBody(_Body):
+    """The same of an asynchronous one."""
+
+    __iter__ = __next__ = None
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        if self._parts is None:
+            self._parts = self._request.scope.call(self._result.__aiter__)
+        return await self._request.steps(self._parts.__anext__())
 
 
 def _django_settings(given):

@@ -136,16 +136,6 @@ static inline PyObject *sd_compat_context_now(void)
     return PyThreadState_Get()->context;
 }
 
-/* A number that changes whenever this thread enters or leaves a context; that of the
- * thread's state is in it, since threads that C code brings have a new one each time.
- */
-static inline uint64_t sd_compat_context_version(void)
-{
-    PyThreadState *ts = PyThreadState_Get();
-
-    return ts->context_ver + ((uint64_t)ts->id << 32);
-}
-
 /* Is this what a weak reference leads to?  A dead one leads to nothing. */
 static inline bool sd_compat_weakref_is(PyObject *ref, PyObject *o)
 {

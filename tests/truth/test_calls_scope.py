@@ -316,6 +316,43 @@ def test_the_context_is_marked_and_unmarked_in_one_frame(folder):
     nothing_is_left()
 
 
+def test_scopes_in_turns_in_one_context(folder):
+    """What marks the context is made anew each time, where the last mark was."""
+    both = [scoped() for _ in range(3)]
+    for _ in range(50):
+        for n, (scope, _) in enumerate(both):
+            scope.call(twig, n)
+    for n, (_, profile) in enumerate(both):
+        profile.disable()
+        equal(counts(profile), dict({"twig": 50}, **({"leaf": 50 * n} if n else {})), "scope %d" % n)
+
+
+def test_a_mark_that_others_carry_into_a_context(folder):
+    """As asgiref does, which sets in one context all that is set in another: here a thread is in a scope from one line
+    to the next, in the same context; other variables are set around it, so that maps are made where others were."""
+    def between(context, n):
+        leaf()
+        for variable, value in context.items():
+            unrelated.set(n)
+            variable.set(value)
+            unrelated.set(-n)
+        twig(2)
+
+    scope, profile = scoped()
+    unrelated.set(0)
+    inside = scope.call(contextvars.copy_context)
+    for n in range(200):
+        contextvars.Context().run(between, inside, n)
+    outside = contextvars.copy_context()
+    mark, = [variable for variable in inside if variable.name == "sonde.scope"]
+    outside.run(mark.set, ())
+    for n in range(200):
+        contextvars.Context().run(between, outside, n)
+    profile.disable()
+    found = counts(profile)
+    equal((found["twig"], found["leaf"]), (200, 400), "calls")
+
+
 def test_contexts_that_come_and_go(folder):
     """New ones lie where old ones were, and are neither in the scope nor out of it for that."""
     scope, profile = scoped()

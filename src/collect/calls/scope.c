@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
+#include "cpython/compat_context.h"
 
 #include "collect/calls/scope.h"
 
@@ -36,22 +37,28 @@ static bool is_here(const struct sd_scope *s)
     return is;
 }
 
+static uint64_t state(const struct sd_scope *s)
+{
+    return sd_compat_context_state(s->variable);
+}
+
 struct sd_scope sd_scope_new(void *variable)
 {
     return (struct sd_scope){ .id = sd_calls_new_scope(),
                               .variable = variable,
-                              .context = sd_compat_context_version,
+                              .state = state,
                               .is_here = is_here };
 }
 
-/* Takes the reference; NULL: what makes it has failed. */
+/* Takes the reference; NULL: what makes it has failed.  A new value may lie where an
+ * old one was, and look like it, so the change is told. */
 static int set(const struct sd_scope *s, PyObject *marks)
 {
     PyObject *token = marks ? PyContextVar_Set(s->variable, marks) : NULL;
 
     Py_XDECREF(marks);
     Py_XDECREF(token);
-    sd_calls_context_changed();
+    sd_calls_scope_changed();
     return token ? 0 : -1;
 }
 

@@ -9,17 +9,19 @@
  * mark with it: so a scope holds a task, the tasks that it starts, and the threads that
  * work for it.
  *
- * Most events come in the same context as the one before, so the variable is asked only
- * when the thread has entered or left a context since, which the interpreter counts, or
- * has marked the one it is in, which is told (sd_calls_context_changed).  The address
- * of the context would not do: a new one may lie where an old one was. */
+ * Most events come in the same context as the one before.  So the variable is asked
+ * only when the thread has entered or left a context since, which the interpreter
+ * counts, or when the variable may have been set in the one that runs: asgiref, for
+ * one, copies all variables from one context into another.  The address of the context
+ * would not do: a new one may lie where an old one was. */
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sd_scope {
     uint64_t id;    /* never used twice in a process; 0: no scope, all calls */
     void *variable; /* the ContextVar; borrowed */
-    uint64_t (*context)(void); /* a number that is another one in another context */
+    /* A number that changes with whatever can change `is_here` in this thread. */
+    uint64_t (*state)(const struct sd_scope *s);
     bool (*is_here)(const struct sd_scope *s); /* is the thread's context in it? */
 };
 

@@ -24,7 +24,7 @@ struct thread {
     bool is_in_timer;          /* a user's clock runs: its own calls are not followed */
     bool is_stale;             /* look again at the next event */
     bool is_missing;           /* it found no room for a tree, and is counted as such */
-    uint64_t context;          /* that its list is of, as the scopes number it */
+    uint64_t scope_state;      /* of the scopes, when the list was made */
     struct sd_call_tree *sole; /* what sd_calls_only would be if there was no scope */
     struct sd_call_tree **only;  /* where its sd_calls_only is */
     struct sd_call_tree **trees; /* those that follow it; owned, the trees are not */
@@ -42,7 +42,7 @@ static struct {
     unsigned generation;          /* of the active sessions */
     uint64_t n_threads, n_scopes; /* that there were */
     unsigned n_scoped;            /* active sessions with a scope */
-    uint64_t (*context)(void);    /* theirs */
+    struct sd_scope scope;        /* of one of them, whose state is that of all */
     struct sd_ticks_pair first;
     uint64_t cpu_at_fork; /* ns of the thread that forks */
     pthread_key_t at_end;
@@ -401,7 +401,6 @@ static void refresh(struct thread *th)
     th->sole = NULL;
     th->is_stale = false;
     th->seen = calls.generation;
-    th->context = calls.n_scoped ? calls.context() : 0;
     for (struct sd_calls_session *s = calls.active; s; s = s->next) {
         bool is_new;
         struct sd_call_tree *t = wanted_tree(s, th, &is_new);
@@ -409,6 +408,7 @@ static void refresh(struct thread *th)
         if (t && add_tree(th, t))
             n_new += is_new;
     }
+    th->scope_state = calls.n_scoped ? calls.scope.state(&calls.scope) : 0;
     sd_assert(th->n <= th->cap);
     pthread_mutex_unlock(&calls.lock);
     for (size_t i = 0; n_new && i < th->n && th->seen == calls.generation; i++)
@@ -421,10 +421,10 @@ static void refresh(struct thread *th)
     errno = saved;
 }
 
-/* hot, where a session has a scope: is the context another than that of the list? */
+/* hot, where a session has a scope: may the thread be in others than its list is of? */
 static inline bool has_moved(const struct thread *th)
 {
-    return calls.n_scoped && calls.context() != th->context;
+    return calls.n_scoped && calls.scope.state(&calls.scope) != th->scope_state;
 }
 
 /* The calling thread, its list up to date; NULL when nothing follows it. */
@@ -651,7 +651,7 @@ static void announce(void)
 
 uint64_t sd_calls_new_scope(void) { return ++calls.n_scopes; }
 
-void sd_calls_context_changed(void)
+void sd_calls_scope_changed(void)
 {
     if (here)
         here->is_stale = true;
@@ -693,7 +693,7 @@ static void activate(struct sd_calls_session *s)
         calls.active = s;
         s->is_active = true;
         if (s->request.scope.id) {
-            calls.context = s->request.scope.context;
+            calls.scope = s->request.scope;
             calls.n_scoped++;
         }
     }

@@ -14,7 +14,8 @@
  *
  * A session with a scope (scope.h) follows, in all threads, only what runs in its
  * contexts.  While there is one no thread has its tree at hand: each event asks first
- * whether the context is still that of the event before.
+ * whether the thread can have come into a scope, or out of one, since the event before.
+ * All scopes of an interpreter have the same variable.
  *
  * Fork: the trees of a capture are the parent's, and the child makes its own at its
  * first event; those in memory are a copy, in which the child goes on. */
@@ -60,7 +61,7 @@ struct sd_calls_session {
 /* A number for a scope, and: the calling thread has marked the context that it is in,
  * or unmarked it. */
 uint64_t sd_calls_new_scope(void);
-void sd_calls_context_changed(void);
+void sd_calls_scope_changed(void);
 /* Sessions that the calling thread makes from now on have this scope; returns the one
  * that they had until now.  All zero: none. */
 struct sd_scope sd_calls_limit(struct sd_scope scope);
