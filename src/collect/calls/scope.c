@@ -11,7 +11,7 @@
  * to another (asgiref does) finds equal what is equal. */
 static bool is_number(PyObject *o, uint64_t id)
 {
-    return PyLong_CheckExact(o) && PyLong_AsUnsignedLongLong(o) == id;
+    return PyLong_CheckExact(o) && PyLong_AsUnsignedLongLongMask(o) == id;
 }
 
 static bool has(PyObject *marks, uint64_t id)
