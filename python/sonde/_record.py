@@ -25,6 +25,7 @@ class Recording(_sonde.Recording):
     _scratch = None
     _attached = None
     _facts = ()  # more that is to be known of it: (name, value)
+    _codes = ()  # whose lines are counted, besides those of functions that `only` names
 
     # Called by the extension, where there is a capture on the disk.
 

@@ -17,6 +17,7 @@
 #include "collect/inside.h"
 #include "collect/model/border.h"
 #include "collect/own.h"
+#include "collect/sections/section_block.h"
 #include "collect/session.h"
 #include "cpython/compat_jit.h"
 #include "cpython/compat_state.h"
@@ -330,18 +331,20 @@ static PyObject *module_is_recording(PyObject *module, PyObject *unused)
     return PyBool_FromLong(sd_session_has_capture());
 }
 
-/* section("name"): for the capture alone.  The Profiler behind it is made at its first
- * use, when the run has said what sections measure. */
+/* section("name"): for the capture alone, or a recording.  The Profiler behind it is
+ * made at its first use, when it is known what sections measure. */
 static PyObject *module_section(PyObject *module, PyObject *const *args, Py_ssize_t n,
                                 PyObject *kwnames)
 {
     struct sd_ext *ext = sd_ext_of_module(module);
+    unsigned measure = sd_section_measure_or(SD_MEASURE_ALL);
 
-    if (!sd_session_has_capture())
+    if (!sd_section_is_wanted())
         return Py_NewRef(ext->quiet_one);
+    if (ext->plain && ((struct sd_py_profiler *)ext->plain)->store.measure != measure)
+        Py_CLEAR(ext->plain);
     if (!ext->plain)
-        ext->plain = (PyObject *)sd_profiler_new(
-            ext, sd_section_measure_or(SD_MEASURE_ALL), false);
+        ext->plain = (PyObject *)sd_profiler_new(ext, measure, false);
     return ext->plain ? sd_py_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
 }
 

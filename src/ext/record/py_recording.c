@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "capture/memory/memory_chunks.h"
 #include "collect/inside.h"
+#include "collect/lines/line_block.h"
 #include "ext/py_inside.h"
 #include "ext/record/own_block.h"
 
@@ -112,13 +113,34 @@ static void free_parts(struct sd_py_recording *r)
     }
 }
 
-static int begin_parts(struct sd_py_recording *r)
+/* Code that the subclass names itself (_codes, a tuple), for `lines`.  -1 with an
+ * exception. */
+static int choose_codes(PyObject *self, struct sd_py_recording *r)
+{
+    PyObject *codes = PyObject_GetAttrString(self, "_codes");
+    Py_ssize_t n = codes && PyTuple_Check(codes) ? PyTuple_GET_SIZE(codes) : 0;
+    int rc = codes ? 0 : -1;
+
+    for (size_t i = 0; i < r->plan.n && n > 0; i++) {
+        const struct sd_recording_part *p = &r->parts[i];
+
+        for (Py_ssize_t k = 0; k < n && rc == 0; k++)
+            if (p->is_on && p->state && p->collector->block == &sd_line_block &&
+                PyCode_Check(PyTuple_GET_ITEM(codes, k)))
+                rc = sd_line_block_choose(p->state,
+                                          (PyCodeObject *)PyTuple_GET_ITEM(codes, k));
+    }
+    Py_XDECREF(codes);
+    return rc;
+}
+
+static int begin_parts(PyObject *self, struct sd_py_recording *r)
 {
     int rc = 0;
 
     for (size_t i = 0; i < r->plan.n && rc == 0; i++)
         rc = begin_part(r, i);
-    return rc;
+    return rc == 0 ? choose_codes(self, r) : rc;
 }
 
 /* --- Begin ----------------------------------------------------------------------- */
@@ -165,7 +187,7 @@ static bool begin_on_disk(PyObject *self, struct sd_py_recording *r)
                                 live_dir.n ? sd_buf_string(&live_dir) : NULL,
                                 &has_begun);
         if (rc == 0)
-            rc = begin_parts(r);
+            rc = begin_parts(self, r);
         if (rc < 0) {
             raise_unless_raised(rc);
             end_parts(r);
@@ -180,9 +202,9 @@ static bool begin_on_disk(PyObject *self, struct sd_py_recording *r)
     return !PyErr_Occurred();
 }
 
-static bool begin_in_memory(struct sd_py_recording *r)
+static bool begin_in_memory(PyObject *self, struct sd_py_recording *r)
 {
-    int rc = begin_parts(r);
+    int rc = begin_parts(self, r);
 
     if (rc == 0)
         return true;
@@ -217,7 +239,7 @@ static PyObject *recording_enter(PyObject *self, PyObject *unused)
                                    "sonde.record()");
         return NULL;
     }
-    is_on = r->place == SD_RECORDING_IN_MEMORY ? begin_in_memory(r)
+    is_on = r->place == SD_RECORDING_IN_MEMORY ? begin_in_memory(self, r)
                                                : begin_on_disk(self, r);
     if (!is_on) {
         if (r->place != SD_RECORDING_IN_MEMORY)
