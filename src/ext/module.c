@@ -229,6 +229,21 @@ static void let_owner_look(void)
         prctl(PR_SET_PTRACER, (unsigned long)owner, 0, 0, 0);
 }
 
+/* _let_look(pid): that process may look into this one from now on, too; -1: any may; 0:
+ * as it was.  Where the kernel does not ask, nothing changes. */
+static PyObject *module_let_look(PyObject *module, PyObject *pid)
+{
+    long who = PyLong_AsLong(pid);
+
+    (void)module;
+    if (who == -1 && PyErr_Occurred())
+        return NULL;
+    prctl(PR_SET_PTRACER, who < 0 ? PR_SET_PTRACER_ANY : (unsigned long)who, 0, 0, 0);
+    if (who == 0)
+        let_owner_look();
+    Py_RETURN_NONE;
+}
+
 /* Times of code that was compiled do not compare with those of code that was not. */
 static void note_jit(enum sd_jit_when when)
 {
@@ -492,6 +507,7 @@ static PyMethodDef module_methods[] = {
     { "_join_from_env", module_join_from_env, METH_NOARGS, NULL },
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_note_jit", module_note_jit, METH_NOARGS, NULL },
+    { "_let_look", module_let_look, METH_O, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },

@@ -11,7 +11,9 @@
 #include "capture/capture.h"
 #include "capture/memory/memory_chunks.h"
 #include "collect/inside.h"
+#include "capture/log.h"
 #include "collect/lines/line_block.h"
+#include "collect/session.h"
 #include "ext/py_inside.h"
 #include "ext/record/own_block.h"
 
@@ -50,8 +52,8 @@ static void choose_place(struct sd_py_recording *r)
                  needs_session(r->parts[i].collector, c->values))
             r->place = SD_RECORDING_OWN;
     }
-    r->has_session = r->place == SD_RECORDING_OWN ||
-                     (r->place == SD_RECORDING_ATTACHED && n_inside > 0);
+    r->needs_session = r->place == SD_RECORDING_OWN ||
+                       (r->place == SD_RECORDING_ATTACHED && n_inside > 0);
 }
 
 static int recording_init(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -173,29 +175,58 @@ static void raise_unless_raised(int rc)
         sd_ext_raise(rc);
 }
 
+/* Into the log of the capture that was joined. */
+static void note_facts(PyObject *self)
+{
+    PyObject *facts = PyObject_GetAttrString(self, "_facts"), *key, *value;
+    struct sd_log *l = sd_session_log();
+    Py_ssize_t at = 0;
+
+    while (facts && l && PyDict_Check(facts) && PyDict_Next(facts, &at, &key, &value)) {
+        const char *k = PyUnicode_AsUTF8(key), *v = k ? PyUnicode_AsUTF8(value) : NULL;
+
+        if (v)
+            sd_log_meta(l, k, v);
+    }
+    Py_XDECREF(facts);
+    PyErr_Clear(); /* it is recorded all the same */
+}
+
+static int join(PyObject *self, struct sd_py_recording *r, struct sd_buf *path,
+                struct sd_buf *live_dir)
+{
+    int rc = sd_own_block_begin(what, path->n ? sd_buf_string(path) : NULL,
+                                live_dir->n ? sd_buf_string(live_dir) : NULL,
+                                &r->has_session);
+
+    if (rc == 0)
+        note_facts(self);
+    if (rc == 0)
+        rc = begin_parts(self, r);
+    if (rc == 0)
+        return 0;
+    raise_unless_raised(rc);
+    end_parts(r);
+    free_parts(r);
+    if (r->has_session)
+        sd_own_block_end((int32_t)getpid());
+    r->has_session = false;
+    return rc;
+}
+
+/* Where only others record this process, its session is joined for the facts alone,
+ * and may as well be taken. */
 static bool begin_on_disk(PyObject *self, struct sd_py_recording *r)
 {
     struct sd_buf path = { 0 }, live_dir = { 0 };
-    bool has_begun = false;
-    int rc = 0;
 
-    if (r->has_session && sd_own_block_is_taken(self, what))
+    if (r->needs_session && sd_own_block_is_taken(self, what))
         return false;
-    if (ask_where(self, &path, &live_dir) && r->has_session &&
-        !sd_own_block_is_taken(self, what)) {
-        rc = sd_own_block_begin(path.n ? sd_buf_string(&path) : NULL,
-                                live_dir.n ? sd_buf_string(&live_dir) : NULL,
-                                &has_begun);
-        if (rc == 0)
-            rc = begin_parts(self, r);
-        if (rc < 0) {
-            raise_unless_raised(rc);
-            end_parts(r);
-        }
-        if (rc < 0 && has_begun)
-            sd_own_block_end((int32_t)getpid());
-        if (rc < 0)
-            free_parts(r);
+    if (ask_where(self, &path, &live_dir)) {
+        if (!sd_own_block_is_taken(self, what))
+            join(self, r, &path, &live_dir);
+        else if (!r->needs_session)
+            PyErr_Clear();
     }
     sd_buf_release(&path);
     sd_buf_release(&live_dir);
@@ -264,8 +295,9 @@ static int end(struct sd_py_recording *r)
     r->has_ended = true;
     end_parts(r);
     if (r->has_session) {
+        free_parts(r); /* their tables are the capture's */
         rc = sd_own_block_end(pid);
-        free_parts(r);
+        r->has_session = false;
     }
     return rc;
 }
