@@ -74,6 +74,20 @@ _WHERE = {
 }
 
 
+def load_ipython_extension(shell):
+    """%load_ext sonde: %sonde, %%sonde and %sonde watch."""
+    from ._notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext sonde."""
+    from ._notebook import unload
+
+    unload(shell)
+
+
 def __getattr__(name):
     """What stands in a module of its own, imported when it is first asked for."""
     if name == "memory":

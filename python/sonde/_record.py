@@ -24,7 +24,8 @@ class Recording(_sonde.Recording):
     _source = None  # the capture: bytes, or an open file; None: it is in the extension's memory, or there is none
     _scratch = None
     _attached = None
-    _facts = ()  # more that is to be known of it: (name, value)
+    _facts = {}  # more that is to be known of it, by name
+    _codes = ()  # whose lines are counted, besides those of functions that `only` names
 
     # Called by the extension, where there is a capture on the disk.
 
@@ -36,15 +37,26 @@ class Recording(_sonde.Recording):
         if not _running:
             atexit.register(_end_at_exit)
         _running.append(self)
-        return self._scratch.path, None
+        if self._place == "own":
+            return self._scratch.path, None
+        from ._attached import Attached
+
+        self._attached = Attached(self._outside, self._scratch.path)
+        return None, self._scratch.path + ".live"
 
     def _end(self, is_ours):
+        attached, self._attached = self._attached, None
+        if is_ours and attached is not None:
+            attached.end()
         _running.remove(self)
         scratch, self._scratch = self._scratch, None
         if is_ours:
             self._source = scratch.keep()
 
     def _give_up(self):
+        attached, self._attached = self._attached, None
+        if attached is not None:
+            attached.end()
         if self in _running:
             _running.remove(self)
         scratch, self._scratch = self._scratch, None

@@ -38,9 +38,10 @@ struct sd_whole_site { /* a section */
 #define SD_NO_PARENT UINT32_MAX
 
 struct sd_whole_span {
-    uint32_t site;  /* which of them */
-    uint32_t tid;   /* its thread; 0: not known, and the process has it */
-    uint32_t shape; /* which of them */
+    uint32_t site;         /* which of them */
+    uint32_t tid;          /* its thread; 0: not known, and the process has it */
+    uint64_t thread_start; /* of the thread, in clock ticks since boot; 0: not known */
+    uint32_t shape;        /* which of them */
     uint16_t flags; /* enum sd_span_flags; UNFINISHED: it is still open at `to` */
     uint64_t from, to;
     int64_t values[SD_WHOLE_VALUES]; /* one per metric of the shape */

@@ -156,7 +156,8 @@ static uint32_t site_here(struct spans_making *sm, uint32_t site)
     return id;
 }
 
-static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
+static int track_here(struct spans_making *sm, uint32_t tid, uint64_t start,
+                      uint32_t *track)
 {
     uint64_t id;
 
@@ -167,7 +168,7 @@ static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
     if (!tid)
         return 0;
     if (!sd_table_get(&sm->threads, tid, &id)) {
-        id = define_track(sm, SD_TRACK_THREAD, tid, 0, NULL);
+        id = define_track(sm, SD_TRACK_THREAD, tid, start, NULL);
         if (sd_table_put(&sm->threads, tid, id) < 0)
             return SD_ENOMEM;
     }
@@ -178,7 +179,7 @@ static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
 static int child_here(struct spans_making *sm, uint64_t pid, uint32_t *track)
 {
     uint64_t id;
-    int rc = track_here(sm, 0, track);
+    int rc = track_here(sm, 0, 0, track);
 
     if (rc < 0 || pid == 0)
         return rc;
@@ -240,7 +241,7 @@ static int add_span(struct spans_making *sm, const struct sd_whole_span *span)
         flush(sm);
     site = site_here(sm, span->site);
     shape = shape_here(sm, span->shape);
-    if (track_here(sm, span->tid, &track) < 0)
+    if (track_here(sm, span->tid, span->thread_start, &track) < 0)
         return SD_ENOMEM;
     r = put(sm, SD_REC_SPAN, sizeof *r + n * sizeof *r->values);
     if (!r)

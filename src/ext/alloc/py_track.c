@@ -86,7 +86,7 @@ static void note_facts(const struct plan *plan)
 /* *has_file: there is one, made by this call. */
 static int begin(const struct plan *plan, bool *has_file)
 {
-    int rc = sd_own_block_begin(plan->path, NULL, has_file);
+    int rc = sd_own_block_begin("track()", plan->path, NULL, has_file);
 
     if (rc < 0)
         return rc;

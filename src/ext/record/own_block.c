@@ -67,10 +67,12 @@ bool sd_own_block_is_taken(PyObject *self, const char *what)
     return true;
 }
 
-int sd_own_block_begin(const char *path, const char *live_dir, bool *has_begun)
+int sd_own_block_begin(const char *what, const char *path, const char *live_dir,
+                       bool *has_begun)
 {
     int rc;
 
+    block.what = what;
     block.pid = (int32_t)getpid(); /* other threads may run now */
     Py_BEGIN_ALLOW_THREADS         /* a file is made */
         rc = live_dir ? sd_session_join(live_dir) : sd_own_start(path);

@@ -10,8 +10,10 @@
  * the sentence for a block inside another. */
 bool sd_own_block_is_taken(PyObject *self, const char *what);
 /* Makes a capture of this name and joins it, or joins the one whose live folder is
- * given.  *has_begun: sd_own_block_end is wanted, even after a failure. */
-int sd_own_block_begin(const char *path, const char *live_dir, bool *has_begun);
+ * given; `what` lasts.  *has_begun: sd_own_block_end is wanted, even after a failure.
+ */
+int sd_own_block_begin(const char *what, const char *path, const char *live_dir,
+                       bool *has_begun);
 /* Ends what began in the process `pid`; in one that was forked meanwhile, its own part.
  */
 int sd_own_block_end(int32_t pid);

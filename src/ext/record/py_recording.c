@@ -11,6 +11,9 @@
 #include "capture/capture.h"
 #include "capture/memory/memory_chunks.h"
 #include "collect/inside.h"
+#include "capture/log.h"
+#include "collect/lines/line_block.h"
+#include "collect/session.h"
 #include "ext/py_inside.h"
 #include "ext/record/own_block.h"
 
@@ -49,8 +52,8 @@ static void choose_place(struct sd_py_recording *r)
                  needs_session(r->parts[i].collector, c->values))
             r->place = SD_RECORDING_OWN;
     }
-    r->has_session = r->place == SD_RECORDING_OWN ||
-                     (r->place == SD_RECORDING_ATTACHED && n_inside > 0);
+    r->needs_session = r->place == SD_RECORDING_OWN ||
+                       (r->place == SD_RECORDING_ATTACHED && n_inside > 0);
 }
 
 static int recording_init(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -112,13 +115,34 @@ static void free_parts(struct sd_py_recording *r)
     }
 }
 
-static int begin_parts(struct sd_py_recording *r)
+/* Code that the subclass names itself (_codes, a tuple), for `lines`.  -1 with an
+ * exception. */
+static int choose_codes(PyObject *self, struct sd_py_recording *r)
+{
+    PyObject *codes = PyObject_GetAttrString(self, "_codes");
+    Py_ssize_t n = codes && PyTuple_Check(codes) ? PyTuple_GET_SIZE(codes) : 0;
+    int rc = codes ? 0 : -1;
+
+    for (size_t i = 0; i < r->plan.n && n > 0; i++) {
+        const struct sd_recording_part *p = &r->parts[i];
+
+        for (Py_ssize_t k = 0; k < n && rc == 0; k++)
+            if (p->is_on && p->state && p->collector->block == &sd_line_block &&
+                PyCode_Check(PyTuple_GET_ITEM(codes, k)))
+                rc = sd_line_block_choose(p->state,
+                                          (PyCodeObject *)PyTuple_GET_ITEM(codes, k));
+    }
+    Py_XDECREF(codes);
+    return rc;
+}
+
+static int begin_parts(PyObject *self, struct sd_py_recording *r)
 {
     int rc = 0;
 
     for (size_t i = 0; i < r->plan.n && rc == 0; i++)
         rc = begin_part(r, i);
-    return rc;
+    return rc == 0 ? choose_codes(self, r) : rc;
 }
 
 /* --- Begin ----------------------------------------------------------------------- */
@@ -151,38 +175,67 @@ static void raise_unless_raised(int rc)
         sd_ext_raise(rc);
 }
 
+/* Into the log of the capture that was joined. */
+static void note_facts(PyObject *self)
+{
+    PyObject *facts = PyObject_GetAttrString(self, "_facts"), *key, *value;
+    struct sd_log *l = sd_session_log();
+    Py_ssize_t at = 0;
+
+    while (facts && l && PyDict_Check(facts) && PyDict_Next(facts, &at, &key, &value)) {
+        const char *k = PyUnicode_AsUTF8(key), *v = k ? PyUnicode_AsUTF8(value) : NULL;
+
+        if (v)
+            sd_log_meta(l, k, v);
+    }
+    Py_XDECREF(facts);
+    PyErr_Clear(); /* it is recorded all the same */
+}
+
+static int join(PyObject *self, struct sd_py_recording *r, struct sd_buf *path,
+                struct sd_buf *live_dir)
+{
+    int rc = sd_own_block_begin(what, path->n ? sd_buf_string(path) : NULL,
+                                live_dir->n ? sd_buf_string(live_dir) : NULL,
+                                &r->has_session);
+
+    if (rc == 0)
+        note_facts(self);
+    if (rc == 0)
+        rc = begin_parts(self, r);
+    if (rc == 0)
+        return 0;
+    raise_unless_raised(rc);
+    end_parts(r);
+    free_parts(r);
+    if (r->has_session)
+        sd_own_block_end((int32_t)getpid());
+    r->has_session = false;
+    return rc;
+}
+
+/* Where only others record this process, its session is joined for the facts alone,
+ * and may as well be taken. */
 static bool begin_on_disk(PyObject *self, struct sd_py_recording *r)
 {
     struct sd_buf path = { 0 }, live_dir = { 0 };
-    bool has_begun = false;
-    int rc = 0;
 
-    if (r->has_session && sd_own_block_is_taken(self, what))
+    if (r->needs_session && sd_own_block_is_taken(self, what))
         return false;
-    if (ask_where(self, &path, &live_dir) && r->has_session &&
-        !sd_own_block_is_taken(self, what)) {
-        rc = sd_own_block_begin(path.n ? sd_buf_string(&path) : NULL,
-                                live_dir.n ? sd_buf_string(&live_dir) : NULL,
-                                &has_begun);
-        if (rc == 0)
-            rc = begin_parts(r);
-        if (rc < 0) {
-            raise_unless_raised(rc);
-            end_parts(r);
-        }
-        if (rc < 0 && has_begun)
-            sd_own_block_end((int32_t)getpid());
-        if (rc < 0)
-            free_parts(r);
+    if (ask_where(self, &path, &live_dir)) {
+        if (!sd_own_block_is_taken(self, what))
+            join(self, r, &path, &live_dir);
+        else if (!r->needs_session)
+            PyErr_Clear();
     }
     sd_buf_release(&path);
     sd_buf_release(&live_dir);
     return !PyErr_Occurred();
 }
 
-static bool begin_in_memory(struct sd_py_recording *r)
+static bool begin_in_memory(PyObject *self, struct sd_py_recording *r)
 {
-    int rc = begin_parts(r);
+    int rc = begin_parts(self, r);
 
     if (rc == 0)
         return true;
@@ -217,7 +270,7 @@ static PyObject *recording_enter(PyObject *self, PyObject *unused)
                                    "sonde.record()");
         return NULL;
     }
-    is_on = r->place == SD_RECORDING_IN_MEMORY ? begin_in_memory(r)
+    is_on = r->place == SD_RECORDING_IN_MEMORY ? begin_in_memory(self, r)
                                                : begin_on_disk(self, r);
     if (!is_on) {
         if (r->place != SD_RECORDING_IN_MEMORY)
@@ -242,8 +295,9 @@ static int end(struct sd_py_recording *r)
     r->has_ended = true;
     end_parts(r);
     if (r->has_session) {
+        free_parts(r); /* their tables are the capture's */
         rc = sd_own_block_end(pid);
-        free_parts(r);
+        r->has_session = false;
     }
     return rc;
 }

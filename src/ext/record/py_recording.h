@@ -37,7 +37,8 @@ struct sd_py_recording {
     PyObject_HEAD struct sd_recording_plan plan;
     enum sd_recording_place place;
     struct sd_recording_part parts[SD_RECORDING_MAX]; /* as in the plan */
-    bool has_session;                                 /* the one of the process */
+    bool needs_session;                               /* the one of the process ... */
+    bool has_session;                                 /* ... and has it */
     int32_t pid; /* of the process in which it records; 0: it does not */
     bool has_ended;
     uint64_t real_ns, started_ns, ended_ns; /* the last two by CLOCK_MONOTONIC */
