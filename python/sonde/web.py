@@ -80,6 +80,12 @@ def _is_loopback(address):
 # ---- The profile of one request
 
 
+def _printable(text):
+    """On one line and not endless, whatever a client has sent: logs and reports show it."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else "\\x{0:02x}".format(ord(c)) for c in text[:1000])
+
+
 class _Refused(Exception):
     """Why a request cannot be profiled, or its page not be made, as a sentence."""
 
@@ -89,7 +95,7 @@ class _Request:
 
     def __init__(self, settings, method, path, query):
         self.settings, self.method, self.path = settings, method, path
-        self.title = "{0} {1}".format(method, path + ("?" + query if query else ""))
+        self.title = _printable("{0} {1}".format(method, path + ("?" + query if query else "")))
         self.scope = _sonde.Scope()
         self.recording = None
         self.seconds = None
@@ -100,7 +106,7 @@ class _Request:
         self.began = time.time()
         try:
             self.recording = record(_COLLECTOR)
-            self.recording._facts = {"command": self.title.encode("utf-8", "replace").decode("utf-8")}
+            self.recording._facts = {"command": self.title}
             self.scope.limit(self.recording.__enter__)
         except Exception as why:
             raise _Refused(str(why)) from why
@@ -108,9 +114,13 @@ class _Request:
         return self
 
     def end(self):
-        if self.seconds is None:
-            self.seconds = time.perf_counter() - self.start
+        if self.seconds is not None:
+            return
+        self.seconds = time.perf_counter() - self.start
+        try:
             self.recording.__exit__(None, None, None)
+        except Exception as why:
+            _log.warning("the profile of %s did not end well: %s", self.title, why)
 
     def steps(self, awaitable):
         """The awaitable, in the scope; whoever awaits it is not."""
@@ -176,10 +186,10 @@ async def _elsewhere(function, *args):
     import asyncio
 
     try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # another's
+        job = asyncio.get_running_loop().run_in_executor(None, function, *args)
+    except RuntimeError:  # another's loop, or one that is about to end
         return function(*args)
-    return await loop.run_in_executor(None, function, *args)
+    return await job
 
 
 async def _started(request, awaitable):
@@ -460,8 +470,8 @@ class DjangoMiddleware:
 
 def _streamed(profiled, response):
     """The parts of a response that are made only when they are sent, in the request's scope; None of any other."""
-    if not getattr(response, "streaming", False):
-        return None
+    if not getattr(response, "streaming", False) or getattr(response, "file_to_stream", None) is not None:
+        return None  # a file is sent by the server
     return (_AsyncBody if getattr(response, "is_async", False) else _Body)(profiled, response.streaming_content)
 
 

@@ -260,6 +260,20 @@ def test_asgi_streams_of_kept_requests_are_not_held_back(folder):
     equal(happened, ["sent start", "made 0", "sent 0", "made 1", "sent 1", "made 2", "sent 2"], "what happened")
 
 
+def test_what_clients_send_stays_on_one_line(folder):
+    kept = os.path.join(folder, "kept")
+
+    async def app(scope, receive, send):
+        red()
+
+    answer_of = ASGIMiddleware(app, keep=kept)
+    for path in ("/../../etc/x", "/a\nb\x1b[31m\u2028", "/" + "x" * 5000, "/\udcff"):
+        asyncio.run(answer_of(http(path), receive, Sent()))
+    found = sorted(Capture(path).info["meta"]["command"] for path in glob.glob(os.path.join(kept, "*")))
+    equal(found, sorted(["GET /../../etc/x", "GET /a\\x0ab\\x1b[31m\\x2028", "GET /" + "x" * 995, "GET /?"]), "what ran")
+    equal(os.listdir(folder), ["kept"], "files")
+
+
 def test_a_folder_that_is_gone_or_full_is_told_to_the_log(folder):
     kept = os.path.join(folder, "kept")
     middleware = ASGIMiddleware(asgi_app, keep=kept)
