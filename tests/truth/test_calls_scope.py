@@ -10,7 +10,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, equal, only, run_tests  # noqa: E402
+from helpers import PACKAGE_PATH, Skip, equal, only, run_tests  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import Profile, _sonde, record  # noqa: E402
@@ -470,6 +470,32 @@ def test_one_scope_in_several_threads(folder):
     profile.disable()
     equal((counts(profile)["twig"], counts(profile)["leaf"]), (3, 60), "calls")
     equal(len(profile.threads()), 3, "threads")
+
+
+def test_greenlets_that_take_turns(folder):
+    """They switch in the middle of calls, and each has a context of its own."""
+    try:
+        from greenlet import getcurrent, greenlet
+    except ImportError:
+        raise Skip("no greenlet for this Python")
+    top = getcurrent()
+
+    def job(n):
+        for _ in range(n):
+            twig(1)
+            top.switch()
+
+    jobs = [(n,) + scoped() for n in (5, 20, 33)]
+    waiting = [greenlet(functools.partial(scope.call, job, n)) for n, scope, _ in jobs] + [greenlet(functools.partial(job, 40))]
+    while waiting:
+        for one in waiting:
+            one.switch()
+        waiting = [one for one in waiting if not one.dead]
+    for n, _, profile in jobs:
+        profile.disable()
+        equal(counts(profile), {"job": 1, "twig": n, "leaf": n}, "calls of the greenlet of %d" % n)
+        equal(callers(profile, "twig"), {"job"}, "who called twig")
+    nothing_is_left()
 
 
 def test_what_limit_and_call_hand_on(folder):

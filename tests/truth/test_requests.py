@@ -202,13 +202,14 @@ def test_asgi_a_client_that_goes_away(folder):
     async def app(scope, receive, send):
         for _ in range(7):
             await step("red")
+        scope["waits"].set()
         await asyncio.sleep(3600)
 
     async def main(middleware, query):
-        task = asyncio.ensure_future(ask(middleware, query=query))
-        await asyncio.sleep(0.05)
-        while not task.cancel():
-            pass
+        waits = asyncio.Event()
+        task = asyncio.ensure_future(middleware(dict(http(query=query), waits=waits), receive, Sent()))
+        await waits.wait()
+        task.cancel()
         try:
             await task
         except asyncio.CancelledError:
@@ -226,10 +227,10 @@ def test_asgi_captures_of_slow_requests(folder):
 
     async def app(scope, receive, send):
         if scope["path"].startswith("/blue"):
-            await asyncio.sleep(0.6)
+            await asyncio.sleep(1.1)
         await asgi_app(scope, receive, send)
 
-    middleware = ASGIMiddleware(app, keep=kept, slower_than=0.5)
+    middleware = ASGIMiddleware(app, keep=kept, slower_than=1)
     assert os.path.isdir(kept), "the folder is made"
 
     async def main():
