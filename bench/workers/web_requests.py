@@ -4,7 +4,7 @@
     web_requests.py ROUNDS
 
 An application that answers at once is asked with and without the middleware before it, in turns; what is told is the
-difference of the two in each round, as CPU time.  The requests have a query, without the argument that asks for a page.
+difference of the two in each round, as CPU time.  The requests have a query with an argument that looks like the one that asks for a page, and is another.
 """
 import sys
 
@@ -13,8 +13,8 @@ from rounds import measure, tell, version_of
 from sonde.web import ASGIMiddleware, WSGIMiddleware
 
 N = 20000
-SCOPE = {"type": "http", "method": "GET", "path": "/x", "query_string": b"page=3&sort=name", "headers": [], "client": ("127.0.0.1", 4711)}
-ENVIRON = {"REQUEST_METHOD": "GET", "PATH_INFO": "/x", "QUERY_STRING": "page=3&sort=name", "REMOTE_ADDR": "127.0.0.1"}
+SCOPE = {"type": "http", "method": "GET", "path": "/x", "query_string": b"profile_id=3&sort=name", "headers": [], "client": ("127.0.0.1", 4711)}
+ENVIRON = {"REQUEST_METHOD": "GET", "PATH_INFO": "/x", "QUERY_STRING": "profile_id=3&sort=name", "REMOTE_ADDR": "127.0.0.1"}
 
 
 async def receive():

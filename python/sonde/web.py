@@ -12,12 +12,13 @@
 A request with ?profile is answered by the page of its own profile.  With keep="folder" every request is profiled, and
 those that took longer than slower_than seconds leave a capture there: `sonde view folder/...sonde`.
 """
+import functools
+import ipaddress
 import itertools
 import logging
 import os
 import re
 import time
-import urllib.parse
 
 from . import _sonde
 
@@ -50,8 +51,8 @@ class _Settings:
             os.makedirs(self.keep, exist_ok=True)
 
     def names(self, query):
-        """Is the argument in this query?"""
-        return self.argument in query and any(name == self.argument for name, _ in urllib.parse.parse_qsl(query, keep_blank_values=True))
+        """Is the argument in this query, with a value or without?  Its name has no character that would be escaped."""
+        return any(part == self.argument or part.startswith(self.argument + "=") for part in query.split("&"))
 
     def allows(self, request, address, header):
         """May this client see a page?  `header` gives a header of the request by its name in small letters, or None."""
@@ -64,10 +65,9 @@ def _hops(value):
     return [hop.strip() for hop in value.split(",")] if value else []
 
 
+@functools.lru_cache(256)
 def _is_loopback(address):
     """False of what is no address, as for a Unix socket: whoever is behind it may be anywhere."""
-    import ipaddress
-
     if address == "testclient":  # Starlette's TestClient, in this process; no server gives that
         return True
     try:
