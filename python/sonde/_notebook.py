@@ -15,9 +15,10 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from . import _sonde
 from ._record import Recording
 
-# Files whose frames are the shell's where they are outermost.
-_SHELLS = ("IPython", "ipykernel", "ipykernel_launcher.py", "jupyter_client", "tornado", "traitlets", "prompt_toolkit", "zmq", "nbclient", "nest_asyncio.py",
-           "comm", "debugpy", "ptpython", "runpy.py", "asyncio", "threading.py", "selectors.py", "concurrent", "contextlib.py", "socketserver.py")
+# Modules and packages whose frames are the shell's, and those that only run others' code.
+_SHELL = ("IPython", "ipykernel", "ipykernel_launcher", "jupyter_client", "jupyter_core", "tornado", "traitlets", "prompt_toolkit", "zmq", "nbclient",
+          "nest_asyncio", "comm", "debugpy", "ptpython", "runpy", "anyio")
+_RUNNER = ("asyncio", "threading", "concurrent", "contextvars", "selectors")
 _SOURCE_BYTES = 200000  # of the texts of cells that a recording has with it
 _LAST = "_sonde"  # the variable that has the last recording
 _MARK = "%%sonde"
@@ -201,7 +202,14 @@ def size(n, has_sign=False):
 
 def facts_of(shell):
     """What readers of a capture must know of cells: their names, their texts, and which outer frames are the shell's."""
-    facts = {"frames.outer": "\n".join(_shell_files())}
+    from IPython.core import displayhook, interactiveshell
+
+    facts = {
+        "frames.shell": "\n".join(_files_of(_SHELL) + [os.path.dirname(os.path.abspath(__file__)) + "/", "<frozen runpy>"]),
+        "frames.core": interactiveshell.__file__,
+        "frames.display": "\n".join(_files_of(("IPython.core.displayhook", "ipykernel.displayhook"))),
+        "frames.runner": "\n".join(_files_of(_RUNNER)),
+    }
     room = _SOURCE_BYTES
     for file, number in sorted(getattr(shell.compile, "_filename_map", {}).items(), key=lambda item: -item[1]):
         name = "In [{0}]".format(number)
@@ -215,20 +223,14 @@ def facts_of(shell):
     return facts
 
 
-def _shell_files():
-    """Folders (with a slash) and files."""
-    import sysconfig
-
-    found = set()
-    for name in _SHELLS:
-        module = sys.modules.get(name[:-3] if name.endswith(".py") else name)
-        file = getattr(module, "__file__", None)
+def _files_of(names):
+    """Folders (with a slash) and files of modules that are there."""
+    found = []
+    for name in names:
+        file = getattr(sys.modules.get(name), "__file__", None)
         if file:
-            found.add(os.path.dirname(file) + "/" if os.path.basename(file).startswith("__init__.") else file)
-    found.add(os.path.join(sysconfig.get_paths()["stdlib"], "asyncio") + "/")
-    found.add(os.path.dirname(os.path.abspath(__file__)) + "/")
-    found.add("<frozen runpy>")
-    return sorted(found)
+            found.append(os.path.dirname(file) + "/" if os.path.basename(file).startswith("__init__.") else file)
+    return found
 
 
 def recording_of(shell, line):
@@ -327,10 +329,11 @@ class Cells:
 
     def _begin(self, entry):
         line = entry[1]
+        file, number = self._newest()
         if line.verb == "lines" and "only" not in line.options:
-            line.options["only"] = self._this_file(entry[0].raw_cell)
+            line.options["only"] = re.sub(r"([\\*?\[,])", r"\\\1", file) if file else "<ipython-input-*>"
         made = recording_of(self.shell, line)
-        made.title = "In [{0}]".format(self.shell.execution_count)
+        made.title = "In [{0}]".format(number)
         made._facts = facts_of(self.shell)
         usage = Usage().__enter__()
         try:
@@ -340,11 +343,10 @@ class Cells:
             raise
         entry[2], entry[3] = made, usage
 
-    def _this_file(self, raw):
-        """The name under which the cell that runs is compiled: the newest one."""
+    def _newest(self):
+        """The name under which the cell that runs is compiled, and its number."""
         names = getattr(self.shell.compile, "_filename_map", None)
-        name = list(names)[-1] if names else "<ipython-input-*>"
-        return re.sub(r"([\\*?\[,])", r"\\\1", name) if names else name
+        return list(names.items())[-1] if names else (None, self.shell.execution_count)
 
     def after(self, result=None):
         if not self.running:
@@ -424,12 +426,13 @@ class SondeMagics(Magics):
 
     def _execute(self, made, code):
         __tracebackhide__ = True
+        names = self.shell.user_ns
         try:
             made.__enter__()
         except RuntimeError as why:
             raise UsageError(str(why)) from None
         try:
-            exec(code, self.shell.user_ns)
+            exec(code, names)
         finally:
             made.__exit__(None, None, None)
 

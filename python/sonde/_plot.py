@@ -75,17 +75,25 @@ def _html_of(file):
     return run_on(file, ["convert"], ["-", "--format", "html"]).decode("utf-8")
 
 
-def run_on(source, before, after):
-    """Runs the program on a file, by its path, open, or as bytes, with words before and after its name; returns its stdout."""
+def run_on(source, before, after, is_piped=False):
+    """Runs the program on a file, by its path, open, or as bytes, with words before and after its name; returns its stdout.
+
+    Piped, the file has no name: it is "-" in what the program writes.
+    """
     if isinstance(source, bytes):
         with tempfile.TemporaryFile(prefix="sonde-plot-") as file:
             file.write(source)
             file.flush()
-            return run_on(file, before, after)
+            return run_on(file, before, after, is_piped)
     is_open = hasattr(source, "fileno")
     name = "/proc/self/fd/{0}".format(source.fileno()) if is_open else os.fspath(source)
-    done = subprocess.run([_program()] + before + [name] + after, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          pass_fds=[source.fileno()] if is_open else [])
+    stdin = open(name, "rb") if is_piped else None
+    try:
+        done = subprocess.run([_program()] + before + ["-" if is_piped else name] + after, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, pass_fds=[source.fileno()] if is_open else [])
+    finally:
+        if stdin:
+            stdin.close()
     if done.returncode:
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip() or "sonde ended with {0}".format(done.returncode))
     return done.stdout

@@ -82,13 +82,14 @@ class Recording(_sonde.Recording):
     def _run(self, before, after):
         from ._plot import run_on
 
-        return run_on(self._capture_now(), before, after)
+        return run_on(self._capture_now(), before, after, True)
 
     def __str__(self):
         """The text of `sonde report`."""
         if not self._has_ended:
             return repr(self)
-        return self._run(["report"], []).decode("utf-8", "replace")
+        text = self._run(["report"], []).decode("utf-8", "replace")
+        return text[3:] if text.startswith("-: ") else text
 
     def __repr__(self):
         state = "runs" if self.is_recording else "{0:.4g} s".format(self.wall) if self._has_ended else "not begun"

@@ -53,8 +53,8 @@ static int start(struct block *b, const char *only)
 static int check(const struct sd_option_value *v)
 {
     if (v[SD_LINES_OPT_DEBUG_ABOVE].is_given || v[SD_LINES_OPT_THEN].is_given)
-        return sd_fail(SD_EUSAGE, "a recording takes no --debug-above and no --then; "
-                                  "they are for `sonde lines`");
+        return sd_fail(SD_EUSAGE, "a recording takes no debug_above and no then; they "
+                                  "are for `sonde lines`");
     return 0;
 }
 
