@@ -229,6 +229,15 @@ def lines_rows():
     return rows
 
 
+REQUESTS_VERSIONS = ("3.11", "3.13")
+
+
+def requests_rows():
+    """What a request pays that is not profiled."""
+    return [Row("requests %s: not profiled, added, %s" % (version, words), "web_requests-" + version, name, None, "≤ 2 µs", most=2000)
+            for version in REQUESTS_VERSIONS for name, words in (("asgi", "ASGI"), ("wsgi", "WSGI"), ("django", "Django"))]
+
+
 MODEL_PEERS = {"fvcore": 8, "thop": 8, "ptflops": 8, "torchinfo": 8, "calflops": None, "flopcounter": 3}
 
 
@@ -285,4 +294,4 @@ def timed_rows():
     return rows
 
 
-ROWS = timed_rows() + SECTIONS + CALLS + page_rows() + lines_rows() + allocations_rows() + SAMPLING + model_rows()
+ROWS = timed_rows() + SECTIONS + CALLS + page_rows() + lines_rows() + allocations_rows() + requests_rows() + SAMPLING + model_rows()

@@ -256,6 +256,16 @@ def signal_name(status):
     return signal.Signals(-status).name if status < 0 else str(status)
 
 
+def page_data(page):
+    """What a page is given to draw, its columns aside."""
+    import base64
+    import gzip
+    import re
+    import struct
+    raw = gzip.decompress(base64.b64decode(re.search('id="data">([^<]*)</script>', page).group(1), validate=True))
+    return json.loads(raw[4:4 + struct.unpack("<I", raw[:4])[0]].decode("utf-8"))
+
+
 # ---- reading captures, through the program as a user does
 
 

@@ -16,6 +16,9 @@
         ...
     t.print()
 
+    with sonde.record("calls") as r:    # a block with any collectors; print(r), r.report(), r.save("x.html")
+        ...
+
 Sections are measured in this process and kept in memory.  Under `sonde run program.py`, after
 sonde.start("x.sonde"), or with SONDE_OUT=x.sonde in the environment, they also go into a capture,
 on one clock with everything else that is recorded: `sonde report x.sonde`.
@@ -47,7 +50,7 @@ del _Mapping
 
 __all__ = [
     "Interval", "IoInterval", "LineProfiler", "LineStats", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval",
-    "collectors", "is_recording", "memory", "memory_usage", "plot", "profile", "run", "runctx", "section", "start", "stop",
+    "collectors", "is_recording", "memory", "memory_usage", "plot", "profile", "record", "run", "runctx", "section", "start", "stop",
     "timeit",
 ]
 
@@ -68,8 +71,22 @@ def plot(profile, path=None, force=False):
 
 _WHERE = {
     "Profile": "_calls", "run": "_calls", "runctx": "_calls", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
-    "memory_usage": "_memory", "profile": "_line_profiler", "timeit": "_timeit",
+    "memory_usage": "_memory", "profile": "_line_profiler", "record": "_record", "timeit": "_timeit",
 }
+
+
+def load_ipython_extension(shell):
+    """%load_ext sonde: %sonde, %%sonde and %sonde watch."""
+    from ._notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext sonde."""
+    from ._notebook import unload
+
+    unload(shell)
 
 
 def __getattr__(name):

@@ -30,16 +30,16 @@ class Page:
         return "page of {0}".format(self.title)
 
 
-def _plain(result):
+def _plain(result, text):
     try:
-        return repr(result)
+        return text(result)
     except Exception:  # of a subclass
         return object.__repr__(result)
 
 
-def bundle(result, page):
+def bundle(result, page, text=repr):
     """What _repr_mimebundle_ of a result returns; `page` makes its page, or returns None where there is nothing to show."""
-    shown = {"text/plain": _plain(result)}
+    shown = {"text/plain": _plain(result, text)}
     try:
         made = None if _is_terminal() else page()
     except Exception:  # without the program, memory or a disk, the plain text is what there is
@@ -75,17 +75,25 @@ def _html_of(file):
     return run_on(file, ["convert"], ["-", "--format", "html"]).decode("utf-8")
 
 
-def run_on(source, before, after):
-    """Runs the program on a file, by its path, open, or as bytes, with words before and after its name; returns its stdout."""
+def run_on(source, before, after, is_piped=False):
+    """Runs the program on a file, by its path, open, or as bytes, with words before and after its name; returns its stdout.
+
+    Piped, the file has no name: it is "-" in what the program writes.
+    """
     if isinstance(source, bytes):
         with tempfile.TemporaryFile(prefix="sonde-plot-") as file:
             file.write(source)
             file.flush()
-            return run_on(file, before, after)
+            return run_on(file, before, after, is_piped)
     is_open = hasattr(source, "fileno")
     name = "/proc/self/fd/{0}".format(source.fileno()) if is_open else os.fspath(source)
-    done = subprocess.run([_program()] + before + [name] + after, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          pass_fds=[source.fileno()] if is_open else [])
+    stdin = open(name, "rb") if is_piped else None
+    try:
+        done = subprocess.run([_program()] + before + ["-" if is_piped else name] + after, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, pass_fds=[source.fileno()] if is_open else [])
+    finally:
+        if stdin:
+            stdin.close()
     if done.returncode:
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip() or "sonde ended with {0}".format(done.returncode))
     return done.stdout
@@ -163,14 +171,14 @@ def _check(path, force):
         raise FileNotFoundError("{0!r} cannot be written: its folder does not exist".format(path))
 
 
-def _write(path, page):
+def write_whole(path, content):
     """All of it or nothing: it is written beside, and then takes the name.  What is no plain file is written as it is."""
     path = os.path.realpath(path)
     is_new = not os.path.exists(path)
     beside = "{0}.{1}.tmp".format(path, os.getpid()) if is_new or os.path.isfile(path) else path
     try:
-        with open(beside, "w", encoding="utf-8") as f:
-            f.write(page)
+        with open(beside, "wb") as f:
+            f.write(content)
         if beside != path and not is_new:
             shutil.copymode(path, beside)
         if beside != path:
@@ -199,6 +207,6 @@ def plot(profile, path, force):
     if path is None:
         handle, path = tempfile.mkstemp(prefix="sonde-plot-", suffix=".html")
         os.close(handle)
-    _write(path, page.text)
+    write_whole(path, page.text.encode("utf-8"))
     print(path)
     return path

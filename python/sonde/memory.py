@@ -15,14 +15,11 @@ that is there already.
 import _thread
 import atexit
 import os
-import shutil
-import tempfile
 
 from . import _sonde
 
 __all__ = ["Allocations", "load", "track"]
 
-_IN_MEMORY = 1 << 20  # bytes; a larger recording without a name stays on the disk
 _ROWS = 20  # of a printed table
 
 _WORDS = (("--temporary needs", "view='temporary' needs"), ("--growing needs", "view='growing' needs"), ("--at needs", "at= needs"),
@@ -150,7 +147,7 @@ class track(_sonde.Track, Allocations):
         self._path = None if path is None else os.fsdecode(path)
         self._with = "alloc:layer={0};mode={1}{2}".format(layer, mode, ";native=1" if native else "")
         self._only_this = bool(current_thread_only)
-        self._folder = None
+        self._scratch = None
         self._n_calls = self._n_recorded = 0
         self._is_changing = False  # the recording is beginning or ending
 
@@ -162,8 +159,10 @@ class track(_sonde.Track, Allocations):
         self._asked = self._source = None
         path = self._path
         if path is None:
-            self._folder = tempfile.mkdtemp(prefix="sonde-track-")
-            path = os.path.join(self._folder, "track.sonde")
+            from ._scratch import Scratch
+
+            self._scratch = Scratch("track")
+            path = self._scratch.path
         elif self._n_calls and self._n_recorded:
             stem, suffix = os.path.splitext(path)
             path = "{0}-{1}{2}".format(stem, self._n_recorded + 1, suffix)
@@ -182,22 +181,16 @@ class track(_sonde.Track, Allocations):
         if not is_ours:
             return
         self._n_recorded += 1
-        if self._folder is None:
-            self._source = self._made
-            return
-        try:
-            with open(self._made, "rb") as f:
-                self._source = f.read() if os.fstat(f.fileno()).st_size <= _IN_MEMORY else os.fdopen(os.dup(f.fileno()), "rb")
-        finally:
-            self._give_up()
+        scratch, self._scratch = self._scratch, None
+        self._source = self._made if scratch is None else scratch.keep()
 
     def _give_up(self):
         """Removes what is not to be kept."""
         global _running
         _running = False
-        folder, self._folder = self._folder, None
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        scratch, self._scratch = self._scratch, None
+        if scratch is not None:
+            scratch.drop()
 
     # As a decorator.
 

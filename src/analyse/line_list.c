@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/lines/line_stats.h"
+#include "profile/notebook/cell_names.h"
 #include "profile/profile.h"
 
 static int by_place(const void *a, const void *b)
@@ -61,10 +62,12 @@ static void add_row(struct sd_line_list *l, struct sd_line_list_function *f,
     l->has_cpu |= t->values[SD_LINE_CPU_TIME] != SD_LINE_NONE;
 }
 
-static void name_function(struct sd_line_list_function *f, const struct sd_site *s)
+static void name_function(const struct sd_profile *p, struct sd_line_list_function *f,
+                          const struct sd_site *s)
 {
     f->name = s->label ? s->label : s->name;
     f->file = s->file ? s->file : "";
+    f->text = sd_cell_names_source(p, f->file);
     f->first = s->line;
     f->site = s;
 }
@@ -81,7 +84,7 @@ static int fill(const struct sd_profile *p, const struct sd_line_total *sorted,
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || sorted[i].site != sorted[i - 1].site) {
             l->functions[l->n] = (struct sd_line_list_function){ .rows = &rows[i] };
-            name_function(&l->functions[l->n++], &p->sites[sorted[i].site]);
+            name_function(p, &l->functions[l->n++], &p->sites[sorted[i].site]);
         }
         add_row(l, &l->functions[l->n - 1], &sorted[i]);
     }

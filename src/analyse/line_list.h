@@ -33,6 +33,7 @@ struct sd_line_list_function {
                            functions that they waited for */
     const char *shown;  /* the file as it was typed, or NULL: as `file` has it */
     const struct sd_site *site; /* of the profile */
+    const char *text; /* source of the file where the capture has it, or NULL */
 };
 
 struct sd_line_list { /* all zero is a fresh one */

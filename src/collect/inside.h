@@ -14,6 +14,25 @@
  */
 #include "collect/collector.h"
 
+struct sd_making;
+
+/* A block of this process (sonde.record): measured beside any number of others, in
+ * memory, or into the capture that was joined for it.  All with the interpreter's lock.
+ */
+struct sd_inside_block {
+    /* Begins to measure the calling thread, and those that it starts, unless the values
+     * say otherwise.  On failure, with a sentence or an exception, *state is NULL. */
+    int (*begin)(const struct sd_option_value *values, bool in_capture, void **state);
+    /* Measures no more; what is open ends. */
+    void (*end)(void *state);
+    /* Adds what was measured to a capture in the making; not where it went into the
+     * capture at once.  After the end. */
+    int (*add)(void *state, struct sd_making *to);
+    void (*free)(void *state);
+    /* These values need a capture that this process has joined.  NULL: none do. */
+    bool (*needs_capture)(const struct sd_option_value *values);
+};
+
 struct sd_inside {
     const struct sd_collector_about *about;
     /* Starts measuring into the capture that this process has joined (session.h).
@@ -30,6 +49,8 @@ struct sd_inside {
      * the capture from then on.  Children that C code forks, and collectors that do
      * without it, see sd_session_forks() change.  May be NULL. */
     void (*after_fork)(void);
+    /* NULL: a process runs it once at a time, in the capture that it has joined. */
+    const struct sd_inside_block *block;
 };
 
 /* All of these want the interpreter's lock, where there is an interpreter. */

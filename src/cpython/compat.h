@@ -211,11 +211,16 @@ static inline PyInterpreterState *sd_compat_interpreter(void)
 #endif
 }
 
-/* The number of this thread's state; no other one of the interpreter ever has it.  The
- * field is older than the call that asks for it. */
+/* The number of a thread's state, and of this one's; no other one of the interpreter
+ * ever has it.  The field is older than the call that asks for it. */
+static inline uint64_t sd_compat_number_of_thread_state(const PyThreadState *ts)
+{
+    return ts->id;
+}
+
 static inline uint64_t sd_compat_thread_state_number(void)
 {
-    return PyThreadState_Get()->id;
+    return sd_compat_number_of_thread_state(PyThreadState_Get());
 }
 
 /* Has this interpreter not ended? */

@@ -17,6 +17,7 @@
 #include "collect/inside.h"
 #include "collect/model/border.h"
 #include "collect/own.h"
+#include "collect/sections/section_block.h"
 #include "collect/session.h"
 #include "cpython/compat_jit.h"
 #include "cpython/compat_state.h"
@@ -35,6 +36,7 @@
 #include "ext/py_memory.h"
 #include "ext/py_mprof.h"
 #include "ext/model/py_model.h"
+#include "ext/record/recording_options.h"
 #include "ext/step_wrapper.h"
 #include "ext/time/time_serving.h"
 #include "ext/sections/interval_values.h"
@@ -228,6 +230,21 @@ static void let_owner_look(void)
         prctl(PR_SET_PTRACER, (unsigned long)owner, 0, 0, 0);
 }
 
+/* _let_look(pid): that process may look into this one from now on, too; -1: any may; 0:
+ * as it was.  Where the kernel does not ask, nothing changes. */
+static PyObject *module_let_look(PyObject *module, PyObject *pid)
+{
+    long who = PyLong_AsLong(pid);
+
+    (void)module;
+    if (who == -1 && PyErr_Occurred())
+        return NULL;
+    prctl(PR_SET_PTRACER, who < 0 ? PR_SET_PTRACER_ANY : (unsigned long)who, 0, 0, 0);
+    if (who == 0)
+        let_owner_look();
+    Py_RETURN_NONE;
+}
+
 /* Times of code that was compiled do not compare with those of code that was not. */
 static void note_jit(enum sd_jit_when when)
 {
@@ -330,18 +347,20 @@ static PyObject *module_is_recording(PyObject *module, PyObject *unused)
     return PyBool_FromLong(sd_session_has_capture());
 }
 
-/* section("name"): for the capture alone.  The Profiler behind it is made at its first
- * use, when the run has said what sections measure. */
+/* section("name"): for the capture alone, or a recording.  The Profiler behind it is
+ * made at its first use, when it is known what sections measure. */
 static PyObject *module_section(PyObject *module, PyObject *const *args, Py_ssize_t n,
                                 PyObject *kwnames)
 {
     struct sd_ext *ext = sd_ext_of_module(module);
+    unsigned measure = sd_section_measure_or(SD_MEASURE_ALL);
 
-    if (!sd_session_has_capture())
+    if (!sd_section_is_wanted())
         return Py_NewRef(ext->quiet_one);
+    if (ext->plain && ((struct sd_py_profiler *)ext->plain)->store.measure != measure)
+        Py_CLEAR(ext->plain);
     if (!ext->plain)
-        ext->plain = (PyObject *)sd_profiler_new(
-            ext, sd_section_measure_or(SD_MEASURE_ALL), false);
+        ext->plain = (PyObject *)sd_profiler_new(ext, measure, false);
     return ext->plain ? sd_py_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
 }
 
@@ -489,6 +508,7 @@ static PyMethodDef module_methods[] = {
     { "_join_from_env", module_join_from_env, METH_NOARGS, NULL },
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_note_jit", module_note_jit, METH_NOARGS, NULL },
+    { "_let_look", module_let_look, METH_O, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
@@ -501,6 +521,7 @@ static PyMethodDef module_methods[] = {
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
     { "codes_of", sd_decorate_codes_of, METH_O, NULL },
+    { "option_kinds", sd_recording_kinds, METH_O, NULL },
     { "profile", sd_decorate_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
@@ -550,6 +571,7 @@ static void drop_ext(PyObject *capsule)
     for (int i = 0; i < SD_N_ASYNCIO; i++)
         Py_CLEAR(ext->asyncio[i]);
     Py_CLEAR(ext->current);
+    Py_CLEAR(ext->scopes);
     sd_free(ext);
 }
 
@@ -627,7 +649,8 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
 static int make_variables(struct sd_ext *ext)
 {
     ext->current = PyContextVar_New("sonde.section", NULL);
-    return ext->current ? 0 : -1;
+    ext->scopes = ext->current ? PyContextVar_New("sonde.scope", NULL) : NULL;
+    return ext->scopes ? 0 : -1;
 }
 
 static int add_names(PyObject *module, struct sd_ext *ext)

@@ -18,7 +18,7 @@
 
 #define INSIDE(name) &sd_inside_##name,
 #define PYTHON(name) &sd_inside_##name,
-static const struct sd_inside *const collectors[] = {
+const struct sd_inside *const sd_ext_insides[] = {
 #include "collect/collectors.def"
     NULL,
 };
@@ -30,7 +30,7 @@ enum claim { OURS_NOW, OURS_BEFORE, ANOTHERS };
 static enum claim claim(const struct sd_inside *c)
 {
     PyObject *dict = PyInterpreterState_GetDict(sd_compat_interpreter());
-    PyObject *us = PyLong_FromVoidPtr((void *)(uintptr_t)collectors), *found;
+    PyObject *us = PyLong_FromVoidPtr((void *)(uintptr_t)sd_ext_insides), *found;
     enum claim claim = ANOTHERS;
     char key[64];
 
@@ -129,7 +129,7 @@ static void watch_process(bool follows_forks)
 
 void sd_ext_start_inside(void)
 {
-    if (sd_inside_start(collectors, is_first) > 0)
+    if (sd_inside_start(sd_ext_insides, is_first) > 0)
         watch_process(sd_inside_follows_forks());
 }
 

@@ -4,6 +4,8 @@
 /* py_inside: the collectors of collectors.def that run in a Python program. */
 struct sd_inside;
 
+/* All of this build, ended by NULL. */
+extern const struct sd_inside *const sd_ext_insides[];
 /* Starts those that the run asks for and that do not run yet; cheap when there are
  * none.  They end with the interpreter. */
 void sd_ext_start_inside(void);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "outputs/source_age.h"
+#include "profile/notebook/cell_names.h"
 #include "outputs/tables.h"
 #include "report/text/code_text.h"
 
@@ -74,7 +75,7 @@ static const char *path_of(const struct listing *l, const char *file)
 
 static int open_file(struct listing *l, const char *file)
 {
-    const char *path;
+    const char *path, *cell;
     int rc = 0;
 
     if (l->file && strcmp(l->file, file) == 0)
@@ -83,6 +84,12 @@ static int open_file(struct listing *l, const char *file)
     l->text = (struct sd_code_text){ 0 };
     l->has_text = false;
     l->file = file;
+    cell = sd_cell_names_source(l->p, file);
+    if (cell) {
+        rc = sd_code_text_take_utf8(&l->text, cell, strlen(cell));
+        l->has_text = rc == 0;
+        return rc;
+    }
     if (*file == '<') /* code without a file */
         return 0;
     path = path_of(l, file);

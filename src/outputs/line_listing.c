@@ -62,6 +62,23 @@ static void put_json(struct sd_out *out, const struct sd_line_list *l)
 
 /* --- Text */
 
+/* What the capture has itself of the source, else the file. */
+static int find_text(void *context, const char *file, struct sd_code_text *into)
+{
+    const struct sd_line_list *l = context;
+    int rc;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const struct sd_line_list_function *f = &l->functions[i];
+
+        if (!f->text || strcmp(f->file, file) != 0)
+            continue;
+        rc = sd_code_text_take_utf8(into, f->text, strlen(f->text));
+        return rc < 0 ? rc : 1;
+    }
+    return sd_code_text_read(into, file);
+}
+
 static int put_time(const struct sd_line_list *l,
                     const struct sd_line_listing_request *request, struct sd_out *out)
 {
@@ -70,6 +87,8 @@ static int put_time(const struct sd_line_list *l,
         .skips_zeros = request->skips_zero,
         .has_summary = request->has_summary,
         .is_sorted = request->is_sorted,
+        .source = find_text,
+        .context = (void *)(uintptr_t)l,
     };
     struct sd_line_stats stats;
     int rc;

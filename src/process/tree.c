@@ -69,13 +69,13 @@ static int add(struct sd_tree *t, pid_t pid, size_t parent,
 }
 
 /* A pid read from a list may have ended, and even be another's, by now: its own stat
- * says whose child it is. */
+ * says whose child it is.  Who looks at its own parent is no part of what it sees. */
 static int add_child(struct sd_tree *t, size_t parent, pid_t pid)
 {
     struct sd_process_stat st;
 
-    if (sd_process_stat(pid, &st) < 0 || st.parent != t->members[parent].pid ||
-        is_member(t, pid, st.start_ticks))
+    if (pid == getpid() || sd_process_stat(pid, &st) < 0 ||
+        st.parent != t->members[parent].pid || is_member(t, pid, st.start_ticks))
         return 0;
     return add(t, pid, parent, &st);
 }

@@ -13,6 +13,7 @@
 #include "profile/alloc/alloc_load.h"
 #include "profile/by_time/slice_gathering.h"
 #include "profile/decode.h"
+#include "profile/notebook/cell_names.h"
 #include "profile/profile_define.h"
 #include "profile/filter.h"
 #include "profile/losses.h"
@@ -458,6 +459,8 @@ static int finish(struct loader *l, struct sd_reader *r)
         sd_series_settle(&p->series[i]);
     sd_profile_settle(p);
     judge_timeline(l);
+    if (rc == 0)
+        rc = sd_cell_names_settle(p);
     return rc < 0 ? rc : keep_slices(l);
 }
 

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import helpers  # noqa: E402
-from helpers import contains, equal, run, write  # noqa: E402
+from helpers import contains, equal, page_data, run, write  # noqa: E402
 
 PROGRAM = """
 import sonde, sys
@@ -23,16 +23,6 @@ p.disable()
 def unescaped(text):
     import html
     return html.unescape(text)
-
-
-def data_of(page):
-    """What the page is given to draw, its columns aside."""
-    import base64
-    import gzip
-    import json
-    import struct
-    raw = gzip.decompress(base64.b64decode(re.search('id="data">([^<]*)</script>', page).group(1), validate=True))
-    return json.loads(raw[4:4 + struct.unpack("<I", raw[:4])[0]].decode("utf-8"))
 
 
 def ran(folder, end, **env):
@@ -52,7 +42,7 @@ def test_a_page_stays_and_its_path_is_printed(folder):
         contains(page[:200].lower(), "<!doctype html>")
         assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:|//|file:)", page), "the page asks for something"
         contains(page, "<title>program.py</title>")
-        data = data_of(page)
+        data = page_data(page)
         equal(data["head"]["command"], "program.py", "command")
         assert {"leaf", "work", os.path.join(folder, "program.py")} <= set(data["strings"]), data["strings"]
         graph, = [view["data"] for view in data["views"] if view["name"] == "graph"]
@@ -78,7 +68,7 @@ def test_in_a_notebook_it_is_shown_below_the_cell(folder):
     with open(os.path.join(folder, "cell.html")) as f:
         cell = f.read()
     is_frame(cell)
-    assert "work" in data_of(unescaped(cell))["strings"]
+    assert "work" in page_data(unescaped(cell))["strings"]
 
 
 def test_on_a_terminal_a_result_is_plain_text(folder):
@@ -198,7 +188,7 @@ def test_a_profiler_shows_a_page_whose_sections_are_its_rows(folder):
     with open(os.path.join(folder, "p.html")) as f:
         cell = f.read()
     is_frame(cell)
-    assert {"outer", "in a thread", "open"} <= set(data_of(unescaped(cell))["strings"])
+    assert {"outer", "in a thread", "open"} <= set(page_data(unescaped(cell))["strings"])
     with open(os.path.join(folder, "rows.json")) as f:
         rows = json.load(f)
     names = sorted({row[0] for row in rows}, key=repr)
@@ -265,7 +255,7 @@ def test_a_kernel_shows_pages(folder):
     for (_, data), plain, name in zip([cell[0] for cell in shown[1:]], ("page of ", "<sonde.", "<sonde.Profiler: 1 names, 1 intervals>"), ("work", "work", "load")):
         assert data["text/plain"].startswith(plain), data["text/plain"]
         is_frame(data["text/html"])
-        assert name in data_of(unescaped(data["text/html"]))["strings"], name
+        assert name in page_data(unescaped(data["text/html"]))["strings"], name
 
 
 def test_what_is_no_profile_is_refused(folder):
@@ -326,7 +316,7 @@ sonde.plot(p, 'x.html')
 """)], cwd=folder)
     equal(done.status, 0, "status (%s)" % done.err)
     with open(os.path.join(folder, "x.html"), encoding="utf-8") as f:
-        data = data_of(f.read())
+        data = page_data(f.read())
     contains(str(data["views"]), "1.0 s traced")
 
 

@@ -67,6 +67,21 @@ static void add_rate(struct sd_making *m, uint64_t stream, uint32_t seq,
     sd_making_add(m, SD_CHUNK_DEFS, stream, seq, pairs, sizeof pairs);
 }
 
+int sd_whole_add_tables(struct sd_making *m, struct sd_cells *const *tables, size_t n,
+                        double ns_per_tick)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        uint64_t stream = ++m->n_streams;
+
+        rc = add_table(m, tables[i], stream, ns_per_tick == 0);
+        if (ns_per_tick > 0 && rc == 0)
+            add_rate(m, stream, sd_cells_n_segments(tables[i]) + 1, ns_per_tick);
+    }
+    return rc;
+}
+
 int sd_whole_capture(struct sd_cells *const *tables, size_t n,
                      const struct sd_whole_how *how, struct sd_buf *to)
 {
@@ -76,11 +91,8 @@ int sd_whole_capture(struct sd_cells *const *tables, size_t n,
     sd_making_begin(&m, sd_clock_real_ns(), sd_clock_ns());
     if (how->command)
         rc = sd_making_add_command(&m, how->command);
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = add_table(&m, tables[i], i + 1, how->ns_per_tick == 0);
-        if (how->ns_per_tick > 0 && rc == 0)
-            add_rate(&m, i + 1, sd_cells_n_segments(tables[i]) + 1, how->ns_per_tick);
-    }
+    if (rc == 0)
+        rc = sd_whole_add_tables(&m, tables, n, how->ns_per_tick);
     return sd_making_end(&m, sd_clock_real_ns(), sd_clock_ns(), rc);
 }
 

@@ -15,6 +15,11 @@ struct sd_whole_how {
     double ns_per_tick;  /* of the tables' own clock; 0: they say it themselves */
 };
 
+struct sd_making; /* memory_chunks.h: a capture of several parts */
+
+/* Adds tables to a capture in the making; with ns_per_tick theirs is another clock. */
+int sd_whole_add_tables(struct sd_making *m, struct sd_cells *const *tables, size_t n,
+                        double ns_per_tick);
 /* Adds the bytes of a .sonde file.  0 or SD_ENOMEM. */
 int sd_whole_capture(struct sd_cells *const *tables, size_t n,
                      const struct sd_whole_how *how, struct sd_buf *to);
@@ -53,9 +58,10 @@ struct sd_whole_site { /* a section */
 #define SD_NO_PARENT UINT32_MAX
 
 struct sd_whole_span {
-    uint32_t site;  /* which of them */
-    uint32_t tid;   /* its thread; 0: not known, and the process has it */
-    uint32_t shape; /* which of them */
+    uint32_t site;         /* which of them */
+    uint32_t tid;          /* its thread; 0: not known, and the process has it */
+    uint64_t thread_start; /* of the thread, in clock ticks since boot; 0: not known */
+    uint32_t shape;        /* which of them */
     uint16_t flags; /* enum sd_span_flags; UNFINISHED: it is still open at `to` */
     uint64_t from, to;
     int64_t values[SD_WHOLE_VALUES]; /* one per metric of the shape */
@@ -86,6 +92,8 @@ struct sd_whole_spans {
     void (*point)(const void *of, uint32_t i, struct sd_whole_point *out);
 };
 
+/* Adds them to a capture in the making, whose clock they have. */
+int sd_whole_add_spans(struct sd_making *m, const struct sd_whole_spans *s);
 /* Adds the bytes of a .sonde file.  Times are nanoseconds since the epoch, on both
  * clocks of the capture.  0 or SD_ENOMEM. */
 int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *how,

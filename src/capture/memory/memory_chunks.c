@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* No second capture is in the same file, so any number will do. */
-enum { SALT = 1, FACT_MAX = 32000 };
+enum { SALT = 1, FACT_KEY_MAX = 8000, FACT_VALUE_MAX = 32000 };
 
 void sd_making_begin(struct sd_making *m, uint64_t real_ns, uint64_t mono_ns)
 {
@@ -42,14 +42,9 @@ void sd_making_add(struct sd_making *m, enum sd_chunk_type type, uint64_t stream
     sd_making_add_as(m, head, p, n);
 }
 
-int sd_making_add_command(struct sd_making *m, const char *command)
-{
-    return sd_making_add_fact(m, "command", command);
-}
-
 int sd_making_add_fact(struct sd_making *m, const char *key, const char *value)
 {
-    size_t n = strnlen(value, FACT_MAX), key_n = strlen(key);
+    size_t key_n = strnlen(key, FACT_KEY_MAX), n = strnlen(value, FACT_VALUE_MAX);
     size_t len = sizeof(struct sd_rec_meta) + key_n + n;
     struct sd_rec_meta *r = sd_zalloc(sd_align8((uint32_t)len));
 
@@ -64,6 +59,11 @@ int sd_making_add_fact(struct sd_making *m, const char *key, const char *value)
     sd_making_add(m, SD_CHUNK_META, 0, ++m->seq, r, r->head.len);
     sd_free(r);
     return 0;
+}
+
+int sd_making_add_command(struct sd_making *m, const char *command)
+{
+    return sd_making_add_fact(m, "command", command);
 }
 
 int sd_making_end(struct sd_making *m, uint64_t real_ns, uint64_t mono_ns, int rc)

@@ -8,7 +8,8 @@
 struct sd_making {
     struct sd_buf *to;
     uint64_t n_chunks, n_events;
-    uint32_t seq; /* of what is nobody's table */
+    uint32_t seq;       /* of what is nobody's table */
+    uint64_t n_streams; /* so far: tables, spans, readings */
 };
 
 void sd_making_begin(struct sd_making *m, uint64_t real_ns, uint64_t mono_ns);
@@ -18,6 +19,8 @@ void sd_making_add_as(struct sd_making *m, struct sd_chunk_head head, const void
 /* One without events. */
 void sd_making_add(struct sd_making *m, enum sd_chunk_type type, uint64_t stream,
                    uint32_t seq, const void *p, uint32_t n);
+/* A fact; what is longer than a record takes is cut. */
+int sd_making_add_fact(struct sd_making *m, const char *key, const char *value);
 /* The fact "command". */
 int sd_making_add_command(struct sd_making *m, const char *command);
 /* Any fact; what is longer than 32,000 bytes is cut. */

@@ -17,8 +17,6 @@
 #include "capture/memory/memory_chunks.h"
 
 enum {
-    STREAM_OF_SPANS = 1,
-    STREAM_OF_POINTS = 2,
     NAME_BYTES_MAX = 1000, /* of one part of a path, as sections have it */
     ANCESTORS_MAX = 64,    /* what lies further out is shown as one "…" */
     /* What one span may need, with all that it stands on; */
@@ -33,7 +31,7 @@ _Static_assert(CHUNK_FULL > 0 && CHUNK_FULL + SPAN_ROOM <= SD_CHUNK_RAW_MAX,
                "a span finds room in a chunk");
 
 struct spans_making {
-    struct sd_making m;
+    struct sd_making *m;
     const struct sd_whole_spans *s;
     struct sd_buf chunk;
     struct sd_chunk_head head; /* of the chunk */
@@ -158,7 +156,8 @@ static uint32_t site_here(struct spans_making *sm, uint32_t site)
     return id;
 }
 
-static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
+static int track_here(struct spans_making *sm, uint32_t tid, uint64_t start,
+                      uint32_t *track)
 {
     uint64_t id;
 
@@ -169,7 +168,7 @@ static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
     if (!tid)
         return 0;
     if (!sd_table_get(&sm->threads, tid, &id)) {
-        id = define_track(sm, SD_TRACK_THREAD, tid, 0, NULL);
+        id = define_track(sm, SD_TRACK_THREAD, tid, start, NULL);
         if (sd_table_put(&sm->threads, tid, id) < 0)
             return SD_ENOMEM;
     }
@@ -180,7 +179,7 @@ static int track_here(struct spans_making *sm, uint32_t tid, uint32_t *track)
 static int child_here(struct spans_making *sm, uint64_t pid, uint32_t *track)
 {
     uint64_t id;
-    int rc = track_here(sm, 0, track);
+    int rc = track_here(sm, 0, 0, track);
 
     if (rc < 0 || pid == 0)
         return rc;
@@ -205,9 +204,9 @@ static uint32_t shape_here(struct spans_making *sm, uint32_t shape)
 static void flush(struct spans_making *sm)
 {
     if (sm->chunk.bad)
-        sm->m.to->bad = true;
+        sm->m->to->bad = true;
     else if (sm->head.count)
-        sd_making_add_as(&sm->m, sm->head, sm->chunk.p, (uint32_t)sm->chunk.n);
+        sd_making_add_as(sm->m, sm->head, sm->chunk.p, (uint32_t)sm->chunk.n);
     sd_buf_clear(&sm->chunk);
     sm->head = (struct sd_chunk_head){ .type = SD_CHUNK_EVENTS,
                                        .stream = sm->head.stream,
@@ -220,9 +219,9 @@ static void flush(struct spans_making *sm)
     sd_table_clear(&sm->children);
 }
 
-static void begin_stream(struct spans_making *sm, uint64_t stream)
+static void begin_stream(struct spans_making *sm)
 {
-    sm->head = (struct sd_chunk_head){ .stream = stream };
+    sm->head = (struct sd_chunk_head){ .stream = ++sm->m->n_streams };
     flush(sm);
 }
 
@@ -242,7 +241,7 @@ static int add_span(struct spans_making *sm, const struct sd_whole_span *span)
         flush(sm);
     site = site_here(sm, span->site);
     shape = shape_here(sm, span->shape);
-    if (track_here(sm, span->tid, &track) < 0)
+    if (track_here(sm, span->tid, span->thread_start, &track) < 0)
         return SD_ENOMEM;
     r = put(sm, SD_REC_SPAN, sizeof *r + n * sizeof *r->values);
     if (!r)
@@ -341,7 +340,7 @@ static int add_spans(struct spans_making *sm, const struct span_end *ends, uint3
 {
     int rc = 0;
 
-    begin_stream(sm, STREAM_OF_SPANS);
+    begin_stream(sm);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         struct sd_whole_span span;
 
@@ -356,7 +355,7 @@ static int add_points(struct spans_making *sm)
 {
     int rc = 0;
 
-    begin_stream(sm, STREAM_OF_POINTS);
+    begin_stream(sm);
     for (uint32_t i = 0; i < sm->s->n_points && rc == 0; i++) {
         struct sd_whole_point point;
 
@@ -383,34 +382,56 @@ static void look_at_times(const struct sd_whole_spans *s, const struct span_end 
         *from = *last = sd_clock_real_ns();
 }
 
-int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *how,
-                   struct sd_buf *to)
+static int add_sorted(struct sd_making *m, const struct sd_whole_spans *s,
+                      const struct span_end *ends, uint32_t n)
 {
-    struct spans_making sm = { .m = { .to = to }, .s = s };
-    uint64_t from = 0, last;
-    uint32_t n = 0;
-    struct span_end *ends = sort_ends(s, &n, &from);
+    struct spans_making sm = { .m = m, .s = s };
     int rc = 0;
 
     sd_assert(s->n_shapes <= SD_WHOLE_SHAPES);
     sm.sites = sd_alloc((s->n_sites + 1) * sizeof *sm.sites);
     if (!ends || !sm.sites)
         rc = sd_no_memory();
-    look_at_times(s, ends, ends ? n : 0, &from, &last);
-    sd_making_begin(&sm.m, from, from);
-    if (how->command && rc == 0)
-        rc = sd_making_add_command(&sm.m, how->command);
     if (s->note && rc == 0)
-        rc = add_note(&sm.m, s->note);
+        rc = add_note(m, s->note);
     if (rc == 0)
         rc = add_spans(&sm, ends, n);
     if (rc == 0)
         rc = add_points(&sm);
-    rc = sd_making_end(&sm.m, last, last, rc);
     sd_table_release(&sm.threads);
     sd_table_release(&sm.children);
     sd_buf_release(&sm.chunk);
     sd_free(sm.sites);
+    return rc;
+}
+
+int sd_whole_add_spans(struct sd_making *m, const struct sd_whole_spans *s)
+{
+    uint64_t from = 0;
+    uint32_t n = 0;
+    struct span_end *ends = sort_ends(s, &n, &from);
+    int rc = add_sorted(m, s, ends, n);
+
+    sd_free(ends);
+    return rc;
+}
+
+int sd_whole_spans(const struct sd_whole_spans *s, const struct sd_whole_how *how,
+                   struct sd_buf *to)
+{
+    struct sd_making m = { .to = to };
+    uint64_t from = 0, last;
+    uint32_t n = 0;
+    struct span_end *ends = sort_ends(s, &n, &from);
+    int rc = 0;
+
+    look_at_times(s, ends, ends ? n : 0, &from, &last);
+    sd_making_begin(&m, from, from);
+    if (how->command)
+        rc = sd_making_add_command(&m, how->command);
+    if (rc == 0)
+        rc = add_sorted(&m, s, ends, n);
+    rc = sd_making_end(&m, last, last, rc);
     sd_free(ends);
     return rc;
 }

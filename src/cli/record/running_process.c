@@ -125,6 +125,8 @@ int sd_running_process_record(struct sd_running_process *r, struct sd_recording 
         rc = sd_recording_watch(rec, r->pid);
     if (rc < 0)
         return rc;
+    if (sd_loudness_of(rec->command) == SD_VERBOSE)
+        sd_say("records process %d to %s", (int)r->pid, rec->naming.capture);
     wait_beside(r, draw, of);
     sd_recording_stop(rec);
     put_time(r, rec);

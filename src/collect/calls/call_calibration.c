@@ -24,8 +24,9 @@ struct shortest {
 };
 
 /* By what makes a difference: C functions heard or not, CPU time or not, a timeline or
- * not, signatures or not, and with the sizes of arguments or not. */
-static struct sd_bouts known[32];
+ * not, signatures or not, with the sizes of arguments or not, and all contexts or those
+ * of a scope. */
+static struct sd_bouts known[64];
 
 /* --- What is run ------------------------------------------------------------------ */
 
@@ -250,12 +251,17 @@ static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs
 static int traced_rounds(const struct job *j, struct sd_calls_session *s,
                          struct sd_bout *bout, struct shortest *best)
 {
-    int rc = sd_calls_session_start(s);
+    const struct sd_scope *scope = &s->request.scope;
+    int rc = sd_calls_session_start(s), entered = 0;
 
     if (rc == 0)
         rc = sd_calls_listen(sd_calls_sessions_want());
-    if (rc == 0)
+    if (rc == 0 && scope->id)
+        rc = entered = sd_scope_enter(scope);
+    if (rc >= 0)
         rc = rounds(j, s, bout, best);
+    if (entered > 0 && sd_scope_leave(scope) < 0)
+        rc = -1;
     sd_calls_session_stop(s);
     sd_calls_listen(sd_calls_sessions_want());
     return rc;
@@ -296,6 +302,7 @@ static int bouts(const struct sd_calls_request *request, struct sd_bouts *k)
         .has_cpu = request->has_cpu,
         .has_timeline = request->has_timeline,
         .is_trial = true,
+        .scope = request->scope,
         .names = { sd_calls_define, &names, sd_calls_sign, sd_calls_function_key },
     };
     struct sd_calls_session *s = NULL;
@@ -318,7 +325,7 @@ static struct sd_bouts *known_of(const struct sd_calls_request *request)
     return &known[(request->events & SD_CALLS_C ? 1u : 0u) |
                   (request->has_cpu ? 2u : 0u) | (request->has_timeline ? 4u : 0u) |
                   (request->events & SD_CALLS_SIGNED ? 8u : 0u) |
-                  (has_sizes(request) ? 16u : 0u)];
+                  (has_sizes(request) ? 16u : 0u) | (request->scope.id ? 32u : 0u)];
 }
 
 /* Another session would count our loops among its calls. */

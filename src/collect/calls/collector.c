@@ -15,6 +15,7 @@
 
 extern const struct sd_collector_about sd_about_calls;
 extern const struct sd_inside sd_inside_calls;
+extern const struct sd_inside_block sd_call_block;
 
 enum { LAST_WORDS = 2048 }; /* bytes for what is written at the end */
 
@@ -199,4 +200,5 @@ const struct sd_inside sd_inside_calls = {
     .at_exit = at_exit,
     .stop = stop,
     .after_fork = make_log_ready,
+    .block = &sd_call_block,
 };

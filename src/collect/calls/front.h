@@ -61,6 +61,9 @@ bool sd_calls_follows(void);
 /* Is a C function that was called from this frame open in a tree of the calling thread?
  */
 bool sd_calls_is_in_c(uintptr_t frame);
+/* Is some call open in a tree of the calling thread, and on top of it another than that
+ * of this frame? */
+bool sd_calls_stands_apart(uintptr_t frame);
 /* Has nobody been told of the function in `frame` yet, and is `caller`, which is below
  * that, the frame of the call that runs? */
 bool sd_calls_is_unheard(uintptr_t frame, uintptr_t caller);

@@ -192,7 +192,7 @@ static inline bool can_wait(const sd_eval_frame *f)
 
 uintptr_t sd_front_caller(const void *below)
 {
-    const sd_eval_frame *b = below;
+    const sd_eval_frame *b = sd_calls_stands_apart((uintptr_t)below) ? below : NULL;
 
     for (int i = 0; b && i < SD_CALLS_UNHEARD_MAX; i++) {
         b = sd_eval_caller(b);

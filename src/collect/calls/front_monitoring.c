@@ -70,8 +70,10 @@ static inline PyObject *started(struct sd_call_tree *t, struct sd_call_entry *e)
 
 static uintptr_t below_unheard(const sd_frame *below)
 {
-    const sd_frame *b = below ? sd_frame_below(below) : NULL;
+    const sd_frame *b = NULL;
 
+    if (below && sd_calls_stands_apart((uintptr_t)below))
+        b = sd_frame_below(below);
     for (int i = 0; b && i < SD_CALLS_UNHEARD_MAX; b = sd_frame_below(b), i++)
         if (sd_calls_is_unheard((uintptr_t)below, (uintptr_t)b))
             return (uintptr_t)b;
@@ -98,6 +100,8 @@ static uintptr_t caller_of(const sd_frame *f)
  * or was called from C. */
 LESS_USUAL start_slowly(sd_frame *f, PyObject *code)
 {
+    if (!sd_calls_follows())
+        return Py_None;
     sd_calls_enter_found(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
 }
@@ -120,6 +124,8 @@ static PyObject *on_start(ARGS)
 
 LESS_USUAL resume_slowly(sd_frame *f, PyObject *code)
 {
+    if (!sd_calls_follows())
+        return Py_None;
     sd_calls_resume(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
 }

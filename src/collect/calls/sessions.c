@@ -19,11 +19,13 @@
 enum { MISSING_MOST = 16 }; /* threads that are named one by one */
 
 struct thread {
-    uint64_t number;  /* never used twice, unlike the system's */
-    unsigned seen;    /* the generation that its list is of */
-    bool is_in_timer; /* a user's clock runs: its own calls are not followed */
-    bool is_stale;    /* look again at the next event */
-    bool is_missing;  /* it found no room for a tree, and is counted as such */
+    uint64_t number;           /* never used twice, unlike the system's */
+    unsigned seen;             /* the generation that its list is of */
+    bool is_in_timer;          /* a user's clock runs: its own calls are not followed */
+    bool is_stale;             /* look again at the next event */
+    bool is_missing;           /* it found no room for a tree, and is counted as such */
+    uint64_t scope_state;      /* of the scopes, when the list was made */
+    struct sd_call_tree *sole; /* what sd_calls_only would be if there was no scope */
     struct sd_call_tree **only;  /* where its sd_calls_only is */
     struct sd_call_tree **trees; /* those that follow it; owned, the trees are not */
     size_t n, cap;
@@ -37,8 +39,10 @@ static struct {
     pthread_mutex_t lock; /* over the lists and what hangs on them */
     struct sd_calls_session *active;
     struct thread *threads;
-    unsigned generation; /* of the active sessions */
-    uint64_t n_threads;
+    unsigned generation;          /* of the active sessions */
+    uint64_t n_threads, n_scopes; /* that there were */
+    unsigned n_scoped;            /* active sessions with a scope */
+    struct sd_scope scope;        /* of one of them, whose state is that of all */
     struct sd_ticks_pair first;
     uint64_t cpu_at_fork; /* ns of the thread that forks */
     pthread_key_t at_end;
@@ -50,6 +54,7 @@ static struct {
 _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_call_tree *sd_calls_only;
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread *here;
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct sd_scope limit;
 
 /* --- Threads --------------------------------------------------------------------- */
 
@@ -336,15 +341,32 @@ void sd_calls_sessions_tell_unfollowed(void)
     calls.n_missing = 0;
 }
 
+static bool is_out_of_scope(const struct sd_calls_session *s)
+{
+    return s->request.scope.id && !s->request.scope.is_here(&s->request.scope);
+}
+
+/* Does the session follow the calling thread, which did not start it?  A scope may be
+ * entered in any. */
+static bool follows_here(const struct sd_calls_session *s)
+{
+    return s->request.events & SD_CALLS_ALL &&
+           (s->request.scope.id || !s->request.follows ||
+            s->request.follows(s->request.threads));
+}
+
 /* The session's tree of this thread, made when it is wanted; NULL when it is not, or
  * cannot be. */
 static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct thread *th,
                                         bool *is_new)
 {
-    struct sd_call_tree *t = tree_of(s, th);
+    struct sd_call_tree *t;
 
     *is_new = false;
-    if (!t && s->request.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
+    if (is_out_of_scope(s))
+        return NULL;
+    t = tree_of(s, th);
+    if (!t && follows_here(s) && make_tree(s, th, &t) < 0)
         note_missing(s, th);
     if (t && !t->is_followed && s->request.events & SD_CALLS_ALL)
         *is_new = true;
@@ -368,9 +390,10 @@ static bool is_plain(const struct sd_call_tree *t)
     return !t->waits && t->clock == SD_CLOCK_TSC && !t->timer;
 }
 
-/* Sessions came or went: finds this thread's trees anew.  A clock of the user's is
- * Python code and is read without the lock.  It may clear or end other sessions, whose
- * trees are gone then: the list is left empty, and the next event looks again. */
+/* Sessions came or went, or the context did: finds this thread's trees anew.  A clock
+ * of the user's is Python code and is read without the lock.  It may clear or end other
+ * sessions, whose trees are gone then: the list is left empty, and the next event looks
+ * again. */
 static void refresh(struct thread *th)
 {
     size_t n_new = 0;
@@ -378,6 +401,7 @@ static void refresh(struct thread *th)
 
     pthread_mutex_lock(&calls.lock);
     th->n = 0;
+    th->sole = NULL;
     th->is_stale = false;
     th->seen = calls.generation;
     for (struct sd_calls_session *s = calls.active; s; s = s->next) {
@@ -387,6 +411,7 @@ static void refresh(struct thread *th)
         if (t && add_tree(th, t))
             n_new += is_new;
     }
+    th->scope_state = calls.n_scoped ? calls.scope.state(&calls.scope) : 0;
     sd_assert(th->n <= th->cap);
     pthread_mutex_unlock(&calls.lock);
     for (size_t i = 0; n_new && i < th->n && th->seen == calls.generation; i++)
@@ -395,8 +420,14 @@ static void refresh(struct thread *th)
     if (th->seen != calls.generation)
         th->n = 0;
     if (th->n == 1 && is_plain(th->trees[0]))
-        sd_calls_only = th->trees[0];
+        *(calls.n_scoped ? &th->sole : &sd_calls_only) = th->trees[0];
     errno = saved;
+}
+
+/* hot, where a session has a scope: may the thread be in others than its list is of? */
+static inline bool has_moved(const struct thread *th)
+{
+    return calls.n_scoped && calls.scope.state(&calls.scope) != th->scope_state;
 }
 
 /* The calling thread, its list up to date; NULL when nothing follows it. */
@@ -409,7 +440,7 @@ static struct thread *followed_thread(void)
     th = thread_here();
     if (!th || th->is_in_timer)
         return NULL;
-    if (th->seen != calls.generation || th->is_stale)
+    if (th->seen != calls.generation || th->is_stale || has_moved(th))
         refresh(th);
     return th->n ? th : NULL;
 }
@@ -430,6 +461,17 @@ bool sd_calls_is_in_c(uintptr_t frame)
 
     for (size_t i = 0; th && i < th->n; i++)
         if (has_open_c(th->trees[i], frame))
+            return true;
+    return false;
+}
+
+bool sd_calls_stands_apart(uintptr_t frame)
+{
+    const struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n; i++)
+        if (th->trees[i]->top > th->trees[i]->stack &&
+            !sd_call_tree_is_on_top(th->trees[i], frame))
             return true;
     return false;
 }
@@ -497,11 +539,27 @@ static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
         sd_timeline_put(t, SD_CALL_BEGINS, e, e->start);
 }
 
+/* As in the functions of front.h that are inline. */
+static void enter_sole(struct sd_call_tree *t, uint64_t key, const void *what,
+                       uintptr_t frame, uintptr_t below, enum sd_calls_start how)
+{
+    key = sd_calls_signed(t, key, what, frame, how == SD_CALLS_RESUMES);
+    if (how == SD_CALLS_RESUMES)
+        sd_calls_resume_signed(t, key, what, frame, below);
+    else
+        sd_calls_enter_signed(t, key, what, frame, below);
+}
+
 void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
                            uintptr_t below, enum sd_calls_start how)
 {
     struct thread *th = followed_thread();
 
+    if (th && th->sole) {
+        if (hears(th->sole, frame))
+            enter_sole(th->sole, key, what, frame, below, how);
+        return;
+    }
     for (size_t i = 0; th && i < th->n && th->seen == calls.generation; i++)
         if (hears(th->trees[i], frame))
             enter_one(th, th->trees[i], key, what, frame, below, how);
@@ -524,6 +582,11 @@ static void leave_all(uintptr_t frame, bool is_suspended)
 {
     struct thread *th = followed_thread();
 
+    if (th && th->sole && !is_suspended) {
+        if (hears(th->sole, frame))
+            sd_call_tree_leave(th->sole, frame, sd_tsc());
+        return;
+    }
     for (size_t i = 0; th && i < th->n && th->seen == calls.generation; i++)
         if (hears(th->trees[i], frame))
             leave_one(th, th->trees[i], frame, is_suspended);
@@ -589,6 +652,22 @@ static void announce(void)
         *th->only = NULL;
 }
 
+uint64_t sd_calls_new_scope(void) { return ++calls.n_scopes; }
+
+void sd_calls_scope_changed(void)
+{
+    if (here)
+        here->is_stale = true;
+}
+
+struct sd_scope sd_calls_limit(struct sd_scope scope)
+{
+    struct sd_scope before = limit;
+
+    limit = scope;
+    return before;
+}
+
 int sd_calls_session_new(const struct sd_calls_request *request,
                          struct sd_calls_session **out)
 {
@@ -602,6 +681,8 @@ int sd_calls_session_new(const struct sd_calls_request *request,
     if (!s)
         return sd_no_memory();
     s->request = *request;
+    if (!request->is_trial) /* which has its own */
+        s->request.scope = limit;
     s->is_waiting = request->begins;
     s->clock = sd_ticks_kind();
     *out = s;
@@ -614,6 +695,10 @@ static void activate(struct sd_calls_session *s)
         s->next = calls.active;
         calls.active = s;
         s->is_active = true;
+        if (s->request.scope.id) {
+            calls.scope = s->request.scope;
+            calls.n_scoped++;
+        }
     }
     announce();
 }
@@ -621,14 +706,17 @@ static void activate(struct sd_calls_session *s)
 int sd_calls_session_start(struct sd_calls_session *s)
 {
     struct thread *th = thread_here();
-    struct sd_call_tree *t;
+    struct sd_call_tree *t = NULL;
     int rc = 0;
 
     if (!th)
         return sd_no_memory();
     pthread_mutex_lock(&calls.lock);
-    t = tree_of(s, th);
-    if (!t)
+    if (s->request.scope.id)
+        s->request.events |= SD_CALLS_ALL; /* wherever it is entered */
+    else
+        t = tree_of(s, th);
+    if (!t && !s->request.scope.id)
         rc = make_tree(s, th, &t);
     for (size_t i = 0; i < s->n_trees; i++) { /* those of other threads, too */
         set_requests(s->trees[i], s);
@@ -639,7 +727,7 @@ int sd_calls_session_start(struct sd_calls_session *s)
     pthread_mutex_unlock(&calls.lock);
     if (rc < 0)
         return rc;
-    if (!t->is_followed)
+    if (t && !t->is_followed)
         sd_call_tree_begin(t);
     return 0;
 }
@@ -653,6 +741,8 @@ static void deactivate(struct sd_calls_session *s)
     if (*link)
         *link = s->next;
     s->is_active = false;
+    sd_assert(!s->request.scope.id || calls.n_scoped > 0);
+    calls.n_scoped -= s->request.scope.id != 0;
     announce();
 }
 

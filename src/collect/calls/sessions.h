@@ -12,12 +12,18 @@
  * happens with the interpreter's lock held but for the end of a thread and fork, which
  * a lock of ours keeps apart.
  *
+ * A session with a scope (scope.h) follows, in all threads, only what runs in its
+ * contexts.  While there is one no thread has its tree at hand: each event asks first
+ * whether the thread can have come into a scope, or out of one, since the event before.
+ * All scopes of an interpreter have the same variable.
+ *
  * Fork: the trees of a capture are the parent's, and the child makes its own at its
  * first event; those in memory are a copy, in which the child goes on. */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/calls/front.h"
+#include "collect/calls/scope.h"
 #include "collect/shared/bouts.h"
 
 struct sd_calls_request {
@@ -27,9 +33,14 @@ struct sd_calls_request {
     bool is_trial;     /* to measure what it costs: nothing goes to the capture */
     bool in_capture;   /* tables go to the capture that the process has joined */
     uint32_t n_max;    /* nodes of one tree; 0: a million */
+    /* With SD_CALLS_ALL: is the calling thread, which has not started it, one of those
+     * that are followed?  NULL: they all are. */
+    bool (*follows)(const void *threads);
+    const void *threads;
     uint64_t (*timer)(void *of); /* instead of ticks, or NULL */
     void *of;                    /* the timer's */
     struct sd_call_names names;
+    struct sd_scope scope; /* nothing outside it is followed, in no thread */
     /* Nothing is followed before a call from no frame that this says yes to; NULL: at
      * once. */
     bool (*begins)(const void *what);
@@ -46,6 +57,14 @@ struct sd_calls_session {
     struct sd_bouts_pace pace;     /* of who calibrates */
     struct sd_calls_session *next; /* among the active ones */
 };
+
+/* A number for a scope, and: the calling thread has marked the context that it is in,
+ * or unmarked it. */
+uint64_t sd_calls_new_scope(void);
+void sd_calls_scope_changed(void);
+/* Sessions that the calling thread makes from now on have this scope; returns the one
+ * that they had until now.  All zero: none. */
+struct sd_scope sd_calls_limit(struct sd_scope scope);
 
 int sd_calls_session_new(const struct sd_calls_request *request,
                          struct sd_calls_session **out);

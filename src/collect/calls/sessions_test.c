@@ -547,3 +547,143 @@ TEST(what_is_wanted_anew_is_heard_in_threads_that_were_followed_before)
     pthread_barrier_destroy(&w.turn);
     sd_calls_session_free(s);
 }
+
+/* Scopes without an interpreter: a context is a number that the test sets, and a scope
+ * is in those that are its multiples. */
+static _Thread_local uint64_t context;
+static _Thread_local unsigned n_asked; /* how often the contexts were asked */
+
+static bool is_in_context(const struct sd_scope *s)
+{
+    n_asked++;
+    return context % s->id == 0;
+}
+
+static uint64_t context_number(const struct sd_scope *s)
+{
+    (void)s;
+    return context;
+}
+
+static struct sd_calls_session *scoped_session(uint64_t id, unsigned events)
+{
+    struct sd_scope scope = { .id = id,
+                              .state = context_number,
+                              .is_here = is_in_context },
+                    before = sd_calls_limit(scope);
+    struct sd_calls_session *s = session(events);
+
+    CHECK(before.id == 0 && sd_calls_limit(before).id == id);
+    return s;
+}
+
+TEST(a_session_with_a_scope_follows_its_contexts_alone)
+{
+    struct sd_calls_session *two = scoped_session(2, SD_CALLS_PYTHON),
+                            *three = scoped_session(3, SD_CALLS_PYTHON | SD_CALLS_C);
+
+    context = 1;
+    CHECK(sd_calls_session_start(two) == 0 && sd_calls_session_start(three) == 0);
+    CHECK(sd_calls_sessions_want() == (SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_ALL));
+    CHECK(!sd_calls_follows() && two->n_trees == 0);
+    work(1);
+    context = 2;
+    work(10);
+    context = 3;
+    work(100);
+    context = 6;
+    work(1000);
+    context = 5;
+    work(10000);
+    sd_calls_session_stop(two);
+    context = 6;
+    work(4);
+    sd_calls_session_stop(three);
+    work(5);
+    CHECK(calls_of(two, 32) == 1010 && calls_of(two, 65) == 0 && two->n_trees == 1);
+    CHECK(calls_of(three, 32) == 1104 && calls_of(three, 65) == 1104);
+    CHECK(sd_calls_sessions_want() == 0 && !sd_calls_follows());
+    sd_calls_session_free(two);
+    sd_calls_session_free(three);
+}
+
+TEST(a_scope_is_asked_when_the_context_has_changed)
+{
+    struct sd_calls_session *s = scoped_session(2, SD_CALLS_PYTHON);
+    unsigned asked;
+
+    context = 2;
+    CHECK(sd_calls_session_start(s) == 0);
+    work(1);
+    asked = n_asked;
+    work(1000);
+    CHECK(n_asked == asked);
+    sd_calls_scope_changed();
+    work(1);
+    CHECK(n_asked == asked + 1);
+    context = 4;
+    work(1000);
+    CHECK(n_asked == asked + 2);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 32) == 2002);
+    sd_calls_session_free(s);
+}
+
+static void *work_in_context(void *of)
+{
+    context = *(uint64_t *)of;
+    work(7);
+    return NULL;
+}
+
+TEST(a_scope_is_entered_in_any_thread)
+{
+    struct sd_calls_session *s = scoped_session(2, SD_CALLS_PYTHON);
+    uint64_t contexts[] = { 3, 4, 5, 6 };
+
+    context = 1;
+    CHECK(sd_calls_session_start(s) == 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_t thread;
+
+        CHECK(pthread_create(&thread, NULL, work_in_context, &contexts[i]) == 0);
+        pthread_join(thread, NULL);
+    }
+    sd_calls_session_stop(s);
+    CHECK(s->n_trees == 2 && calls_of(s, 32) == 14);
+    sd_calls_session_free(s);
+}
+
+TEST(calls_are_put_on_the_right_stack_across_contexts)
+{
+    struct sd_calls_session *s = scoped_session(2, SD_CALLS_PYTHON),
+                            *plain = session(SD_CALLS_PYTHON);
+
+    context = 2;
+    CHECK(sd_calls_session_start(s) == 0 && sd_calls_session_start(plain) == 0);
+    sd_calls_enter(16, NULL, 0x100, 0);
+    context = 1;
+    sd_calls_enter(32, NULL, 0x200, 0x100);
+    context = 4; /* from outside of the scope into it again */
+    CHECK(sd_calls_stands_apart(0x200) && sd_calls_is_unheard(0x200, 0x100));
+    sd_calls_enter(48, NULL, 0x300, 0x100); /* as the fronts do then */
+    sd_calls_leave(0x300);
+    context = 1;
+    sd_calls_leave(0x200);
+    context = 2;
+    CHECK(!sd_calls_stands_apart(0x100));
+    sd_calls_enter(64, NULL, 0x200, 0x100);
+    sd_calls_leave(0x200);
+    sd_calls_leave(0x100);
+    sd_calls_session_stop(s);
+    sd_calls_session_stop(plain);
+    CHECK(calls_of(s, 16) == 1 && calls_of(s, 32) == 0 && calls_of(s, 48) == 1);
+    CHECK(calls_of(s, 64) == 1 && calls_of(plain, 32) == 1);
+    for (uint32_t k = 2; k < sd_cells_n(s->trees[0]->table); k++) {
+        const struct sd_call_cell *c = sd_cells_at(s->trees[0]->table, k);
+
+        CHECK(c->parent == 1); /* all others are called by the first */
+    }
+    sd_calls_session_free(s);
+    sd_calls_session_free(plain);
+}

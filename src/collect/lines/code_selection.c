@@ -8,6 +8,7 @@
 
 Py_ssize_t sd_line_extra = -1;
 sd_line_seeker *sd_line_seeks;
+unsigned sd_line_seekers;
 
 struct sd_line_target *sd_line_known(const PyCodeObject *code)
 {
@@ -153,17 +154,24 @@ uint32_t sd_line_at(struct sd_line_target *c, int offset)
 
 /* --- Who seeks ------------------------------------------------------------------- */
 
-void sd_line_seek(sd_line_seeker *seeker) { sd_line_seeks = seeker; }
+void sd_line_seek(sd_line_seeker *seeker)
+{
+    if (seeker)
+        sd_line_seekers = sd_line_seekers % SD_LINE_UNWANTED + 1;
+    if (seeker && sd_line_seeks)
+        sd_lines_hear_again();
+    sd_line_seeks = seeker;
+}
 
 void sd_line_seen(PyCodeObject *code)
 {
     struct sd_line_target *c = sd_line_known(code);
 
     if (c)
-        c->is_seen = true;
-    else if (!sd_compat_code_extra(code, sd_line_extra) &&
+        c->seen = sd_line_seekers;
+    else if (sd_line_seekers &&
              sd_compat_code_set_extra(code, sd_line_extra,
-                                      (void *)(uintptr_t)SD_LINE_UNWANTED) < 0)
+                                      (void *)(uintptr_t)sd_line_seekers) < 0)
         PyErr_Clear();
 }
 

@@ -29,8 +29,9 @@ struct sd_line_target {       /* a code object, and the sessions that chose it *
     uint32_t start_line; /* of functions that begin on the line of their def, of which
                             no event tells; 0: another, or not known yet */
     bool is_start_known;
-    bool is_seen;            /* by who seeks; another may have chosen it before */
-    bool is_armed;           /* the interpreter tells of its lines */
+    unsigned seen; /* the number of those who seek that were shown it; others may have
+                      chosen it before */
+    bool is_armed; /* the interpreter tells of its lines */
     bool was_unwanted;       /* it may have been told that nobody wants its start */
     struct sd_table line_at; /* instruction to line, of suspensions */
 };
@@ -52,8 +53,9 @@ uint32_t sd_line_at(struct sd_line_target *c, int offset);
 extern Py_ssize_t sd_line_extra;
 
 /* There instead, when somebody who seeks (below) has looked at it and did not want it:
- * no address. */
-enum { SD_LINE_UNWANTED = 1 };
+ * their number, from 1 on, which is no address.  (After so many of them numbers come
+ * again, and code that was last shown to the first is not shown to the second.) */
+enum { SD_LINE_UNWANTED = 0xffff };
 
 /* hot: what was chosen of this code object and is counted now, or NULL. */
 static inline struct sd_line_target *sd_line_chosen_of(const PyCodeObject *code)
@@ -67,6 +69,8 @@ static inline struct sd_line_target *sd_line_chosen_of(const PyCodeObject *code)
  * its module, before it does.  NULL: nobody seeks. */
 typedef void sd_line_seeker(PyCodeObject *code, PyObject *globals);
 extern sd_line_seeker *sd_line_seeks;
+extern unsigned sd_line_seekers; /* the number of those who seek now */
+/* From now on; who was there before is shown all again. */
 void sd_line_seek(sd_line_seeker *seeker);
 /* It was looked at; unless it was chosen it is not shown again. */
 void sd_line_seen(PyCodeObject *code);
@@ -82,7 +86,8 @@ static inline bool sd_line_is_unseen(const PyCodeObject *code)
     if (__builtin_expect(sd_line_seeks == NULL, 1))
         return false;
     c = sd_compat_code_extra(code, sd_line_extra);
-    return !c || ((uintptr_t)c > SD_LINE_UNWANTED && !c->is_seen);
+    return !c || ((uintptr_t)c > SD_LINE_UNWANTED ? c->seen : (uintptr_t)c) !=
+                     sd_line_seekers;
 }
 /* Shows it; gives what was chosen of it then, or NULL. */
 struct sd_line_target *sd_line_show(PyCodeObject *code, PyObject *globals);
@@ -106,4 +111,6 @@ bool sd_line_is_part(const PyCodeObject *code);
 /* Tells of the lines of this code object, or no more.  Fails with a sentence. */
 int sd_lines_arm(struct sd_line_target *c);
 void sd_lines_disarm(struct sd_line_target *c);
+/* Tells again of the start of all code, also where nobody wanted it. */
+void sd_lines_hear_again(void);
 #endif

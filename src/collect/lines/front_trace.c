@@ -261,6 +261,9 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
 
 /* --- Listening ------------------------------------------------------------------- */
 
+/* Every frame is looked at. */
+void sd_lines_hear_again(void) {}
+
 static int follow_this_interpreter(void)
 {
     PyInterpreterState *interp = sd_eval_interpreter();

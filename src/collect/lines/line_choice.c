@@ -98,9 +98,11 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* Text that has no file of its own has a name in brackets: "<ipython-input-7-...>". */
 bool sd_line_choice_is_file(const char *place)
 {
-    return strchr(place, '/') || ends_with(place, ".py") || ends_with(place, ".pyw");
+    return (*place == '<' && ends_with(place, ">")) || strchr(place, '/') ||
+           ends_with(place, ".py") || ends_with(place, ".pyw");
 }
 
 static const char *last_part(const char *path)

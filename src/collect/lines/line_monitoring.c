@@ -280,6 +280,15 @@ int sd_lines_arm(struct sd_line_target *c)
     return rc;
 }
 
+void sd_lines_hear_again(void)
+{
+    struct sd_pending_exception raised = sd_pending_exception_take();
+
+    if (front.has_disabled && sd_tool_restart() < 0)
+        PyErr_Clear();
+    sd_pending_exception_give_back(raised);
+}
+
 /* Frames that run are told of by their next line. */
 void sd_lines_adopt(void) {}
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "collect/inside.h"
+#include "collect/sections/section_block.h"
 #include "collect/sections/sections.h"
 
 extern const struct sd_collector_about sd_about_sections;
@@ -29,10 +30,13 @@ static int start(const struct sd_option_value *values)
     return rc;
 }
 
+void sd_section_choose(unsigned measure) { atomic_store(&chosen, measure); }
+
 static void stop(void) { atomic_store(&chosen, 0); }
 
 const struct sd_inside sd_inside_sections = {
     .about = &sd_about_sections,
     .start = start,
     .stop = stop,
+    .block = &sd_section_block,
 };

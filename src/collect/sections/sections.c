@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "capture/log.h"
 #include "collect/sections/metrics.h"
+#include "collect/sections/section_block.h"
 #include "process/usage.h"
 
 enum {
@@ -302,6 +303,16 @@ static uint32_t put_values(const struct sd_section *s, int64_t *v)
     return n;
 }
 
+uint64_t sd_section_shape(const struct sd_section *s)
+{
+    return shape_mask(s->measure & (SLOW | CPU));
+}
+
+uint32_t sd_section_values(const struct sd_section *s, int64_t *values)
+{
+    return put_values(s, values);
+}
+
 static void write_span(const struct sd_section *s, struct sd_log *l, bool raised)
 {
     unsigned shaped = s->measure & (SLOW | CPU);
@@ -357,7 +368,7 @@ void sd_section_begin(struct sd_section *s, const struct sd_section_name *name,
     s->is_moved = s->is_recorded = false;
     s->peak_bytes = -1;
     set_unread(&s->start);
-    if (l || measure & CPU)
+    if (l || measure & CPU || sd_section_is_wanted())
         s->thread = *sd_thread_self();
     if (l)
         e = put_open(s, l);
@@ -391,6 +402,8 @@ void sd_section_end(struct sd_section *s, bool raised)
     l = is_ours && s->is_recorded ? sd_session_log() : NULL;
     if (l)
         write_span(s, l, raised);
+    if (is_ours && atomic_load_explicit(&sd_section_n_blocks, memory_order_relaxed))
+        sd_section_blocks_take(s, raised);
 }
 
 void sd_section_mark(const struct sd_section_name *name)

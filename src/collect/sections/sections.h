@@ -78,6 +78,12 @@ void sd_section_mark(const struct sd_section_name *name);
  * "process" too). SD_EUSAGE with a sentence that names the word and lists those there
  * are. */
 int sd_section_measure_parse(const char *words, unsigned *measure);
+/* Which of the metrics (metrics.def, as bits) a section that has ended has besides its
+ * times, and their values in that order; returns how many. */
+uint64_t sd_section_shape(const struct sd_section *s);
+uint32_t sd_section_values(const struct sd_section *s, int64_t *values);
+/* What sections measure from now on that do not say so themselves; 0: they choose. */
+void sd_section_choose(unsigned measure);
 /* hot: what the run chose (the option `measure`), or this, where it did not choose. */
 unsigned sd_section_measure_or(unsigned fallback);
 #endif

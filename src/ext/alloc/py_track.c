@@ -17,12 +17,9 @@
 #include "collect/session.h"
 #include "collect/with.h"
 #include "ext/py_inside.h"
+#include "ext/record/own_block.h"
 
 extern const struct sd_inside sd_inside_alloc;
-
-/* Which process a block is recorded in, from before its file is made until it is
- * sealed; of the one session of this process. */
-static int32_t tracking_pid;
 
 /* What a block is recorded with, none of it an object: what is freed while it is
  * recorded would be a free of an unknown block. */
@@ -71,51 +68,6 @@ static bool read_plan(PyObject *self, struct plan *plan)
     return false;
 }
 
-static void refuse_second(PyObject *self)
-{
-    PyObject *own = PyObject_GetAttrString(self, "_busy");
-
-    if (own)
-        PyErr_SetObject(PyExc_RuntimeError, own);
-    else
-        PyErr_SetString(PyExc_RuntimeError,
-                        "a block of track() is being recorded already; end it before "
-                        "the next begins");
-    Py_XDECREF(own);
-}
-
-/* A process has one recording.  True, with an exception, where there is one. */
-static bool is_recorded(PyObject *self)
-{
-    const char *with = secure_getenv("SONDE_WITH");
-
-    if (sd_traces_are_on())
-        PyErr_SetString(PyExc_RuntimeError,
-                        "sonde.compat.tracemalloc traces this process; call its stop() "
-                        "before track()");
-    else if (tracking_pid == (int32_t)getpid())
-        refuse_second(self);
-    else if (!sd_session_has_capture())
-        return false;
-    else if (tracking_pid)
-        refuse_second(self);
-    else if (sd_own_is_here())
-        PyErr_SetString(PyExc_RuntimeError,
-                        "this process records itself already (sonde.start(), or "
-                        "SONDE_OUT); call sonde.stop() before track()");
-    else if (sd_with_has(with, "alloc"))
-        PyErr_SetString(PyExc_RuntimeError,
-                        "`sonde alloc` already records all allocations of this "
-                        "process, those of this block too; run the program without "
-                        "`sonde alloc`, or without track()");
-    else
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "this process is already being recorded by `sonde`; run the program "
-            "without `sonde`, or record its allocations with `sonde run --with alloc`");
-    return true;
-}
-
 /* What the recording is to be known by, besides. */
 static void note_facts(const struct plan *plan)
 {
@@ -134,16 +86,10 @@ static void note_facts(const struct plan *plan)
 /* *has_file: there is one, made by this call. */
 static int begin(const struct plan *plan, bool *has_file)
 {
-    int rc;
+    int rc = sd_own_block_begin("track()", plan->path, NULL, has_file);
 
-    tracking_pid = (int32_t)getpid(); /* other threads may run now */
-    Py_BEGIN_ALLOW_THREADS            /* a file is made */
-        rc = sd_own_start(plan->path);
-    Py_END_ALLOW_THREADS *has_file = rc == 0;
-    if (rc < 0) {
-        tracking_pid = 0;
+    if (rc < 0)
         return rc;
-    }
     note_facts(plan);
     sd_alloc_recorder_follow(plan->is_current_only ? sd_thread_self()->tid : 0);
     if (plan->clock_ms)
@@ -151,22 +97,14 @@ static int begin(const struct plan *plan, bool *has_file)
     return rc < 0 ? rc : sd_ext_start_one(&sd_inside_alloc, plan->with);
 }
 
-/* Ends what begin began; in a process that was forked meanwhile, its own part. */
 static int end(int32_t pid)
 {
-    int rc = 0;
+    int rc;
 
     Py_BEGIN_ALLOW_THREADS /* it waits for a thread */
     sd_alloc_clock_stop();
-    Py_END_ALLOW_THREADS sd_inside_stop();
-    if (pid != (int32_t)getpid()) {
-        tracking_pid = 0;
-        sd_session_leave();
-        return 0;
-    }
-    Py_BEGIN_ALLOW_THREADS /* sealing compresses and may wait for the disk */
-        rc = sd_own_stop(SD_STATUS_UNKNOWN);
-    Py_END_ALLOW_THREADS tracking_pid = 0;
+    Py_END_ALLOW_THREADS rc = sd_own_block_end(pid);
+    sd_alloc_recorder_follow(0); /* who records next says whom */
     return rc;
 }
 
@@ -194,9 +132,9 @@ static PyObject *track_enter(PyObject *self, PyObject *unused)
     int rc = 0;
 
     (void)unused;
-    if (is_recorded(self))
+    if (sd_own_block_is_taken(self, "track()"))
         return NULL;
-    if (read_plan(self, &plan) && !is_recorded(self)) {
+    if (read_plan(self, &plan) && !sd_own_block_is_taken(self, "track()")) {
         rc = begin(&plan, &has_file);
         if (rc < 0) {
             sd_ext_raise(rc);

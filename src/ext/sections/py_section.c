@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "collect/session.h"
+#include "collect/sections/section_block.h"
 #include "ext/sections/py_interval.h"
 
 /* --- Names */
@@ -104,7 +104,7 @@ static unsigned what_to_measure(const struct sd_py_section *s, bool has_capture)
 void sd_py_section_begin(struct sd_py_section *s)
 {
     struct sd_py_profiler *p = s->profiler;
-    bool has_capture = sd_session_has_capture();
+    bool has_capture = sd_section_is_wanted();
     uint64_t task;
 
     s->row = SD_STORE_NONE;
@@ -472,7 +472,7 @@ PyObject *sd_py_section_call(PyObject *profiler, PyObject *const *args, size_t n
     PyObject *sorted[3] = { NULL, NULL, NULL };
     struct sd_py_section *s;
 
-    if (p->is_disabled || (!p->keeps && !sd_session_has_capture()))
+    if (p->is_disabled || (!p->keeps && !sd_section_is_wanted()))
         return sd_ext_is_gone(p->ext) ? NULL : Py_NewRef(p->ext->quiet_one);
     if (n == 1 && !kwnames)
         sorted[0] = args[0];

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "outputs/page/page_maker.h"
 #include "outputs/source_age.h"
+#include "profile/notebook/cell_names.h"
 #include "report/text/code_text.h"
 
 enum { SOURCE_BYTES = 2 * 1000 * 1000 /* of all files together */ };
@@ -80,12 +81,28 @@ static int read_file(struct sd_page_maker *m, const char *path,
     return rc;
 }
 
+/* A cell of a notebook: its text stands in the capture. */
+static int take_text(struct sd_page_maker *m, const char *cell,
+                     struct sd_source_file *f)
+{
+    struct sd_code_text text = { 0 };
+    int rc = sd_code_text_take_utf8(&text, cell, strlen(cell));
+
+    if (rc == 0)
+        rc = attach(m, &text, f);
+    sd_code_text_release(&text);
+    return rc;
+}
+
 static int add_text(struct sd_page_maker *m, struct sd_source_file *f)
 {
     const char *path = path_of(m, f->file);
+    const char *cell = m->profile ? sd_cell_names_source(m->profile, f->file) : NULL;
 
     if (!path)
         return sd_no_memory();
+    if (cell && !m->request->privacy)
+        return take_text(m, cell, f);
     if (m->request->privacy)
         f->note = "source was left out of this page";
     else if (f->is_library)

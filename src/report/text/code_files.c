@@ -21,10 +21,18 @@ static void put_first(struct sd_code_files *s, size_t at)
     s->files[0] = found;
 }
 
-static int read_in(struct sd_code_files *s, const char *name)
+static int take_text(struct sd_code_text *into, const char *text)
+{
+    int rc = sd_code_text_take_utf8(into, text, strlen(text));
+
+    return rc < 0 ? rc : 1;
+}
+
+static int read_in(struct sd_code_files *s, const char *name, const char *text)
 {
     struct sd_code_file file = { .name = sd_strdup(name) };
     int rc = !file.name ? sd_no_memory()
+             : text     ? take_text(&file.text, text)
              : s->read  ? s->read(s->context, name, &file.text)
                         : sd_code_text_read(&file.text, name);
 
@@ -43,6 +51,12 @@ static int read_in(struct sd_code_files *s, const char *name)
 int sd_code_files_find(struct sd_code_files *s, const char *file,
                        const struct sd_code_text **out)
 {
+    return sd_code_files_find_in(s, file, NULL, out);
+}
+
+int sd_code_files_find_in(struct sd_code_files *s, const char *file, const char *text,
+                          const struct sd_code_text **out)
+{
     size_t at = 0;
     int rc = 0;
 
@@ -51,7 +65,7 @@ int sd_code_files_find(struct sd_code_files *s, const char *file,
     if (at < s->n)
         put_first(s, at);
     else
-        rc = read_in(s, file);
+        rc = read_in(s, file, text);
     *out = &s->files[0].text;
     return rc < 0 ? rc : s->files[0].is_there;
 }

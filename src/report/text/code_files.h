@@ -34,5 +34,8 @@ struct sd_code_files {        /* all zero is an empty one */
  */
 int sd_code_files_find(struct sd_code_files *s, const char *file,
                        const struct sd_code_text **out);
+/* The same where the text of that file is at hand, or NULL. */
+int sd_code_files_find_in(struct sd_code_files *s, const char *file, const char *text,
+                          const struct sd_code_text **out);
 void sd_code_files_release(struct sd_code_files *s);
 #endif

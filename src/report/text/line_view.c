@@ -302,7 +302,8 @@ int sd_report_lines_combined(const struct sd_line_list *l,
     for (size_t i = 0; i < l->n && rc >= 0; i++) {
         const struct sd_code_text *source;
 
-        rc = sd_code_files_find(&sources, l->functions[i].file, &source);
+        rc = sd_code_files_find_in(&sources, l->functions[i].file, l->functions[i].text,
+                                   &source);
         sd_out_text(out, i > 0 ? "\n" : "");
         if (rc >= 0)
             rc = put_function(&l->functions[i], source, l->has_memory, style, out);
@@ -453,7 +454,7 @@ static int put_sources(struct sd_view *v, struct sd_view_table *t, struct hot *h
         struct sd_code_text_line line;
         const char *text;
 
-        rc = sd_code_files_find(&sources, hot[i].f->file, &source);
+        rc = sd_code_files_find_in(&sources, hot[i].f->file, hot[i].f->text, &source);
         line = sd_code_text_line(source, hot[i].row->line);
         while (line.n > 0 && (*line.p == ' ' || *line.p == '\t'))
             line.p++, line.n--;

@@ -22,7 +22,7 @@ static void fill(struct some *s, const char *file, bool has_memory)
 {
     memset(s, 0, sizeof *s);
     s->f = (struct sd_line_list_function){ "work",   file, 1,    s->rows, N_ROWS,
-                                           40000000, 0,    NULL, NULL };
+                                           40000000, 0,    NULL, NULL,    NULL };
     s->l =
         (struct sd_line_list){ .functions = &s->f, .n = 1, .has_memory = has_memory };
     for (uint32_t i = 0; i < N_ROWS; i++) {

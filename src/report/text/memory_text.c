@@ -86,7 +86,8 @@ int sd_report_line_memory(const struct sd_line_list *l, unsigned precision,
     for (size_t i = 0; i < l->n && rc >= 0; i++) {
         const struct sd_code_text *source;
 
-        rc = sd_code_files_find(&sources, l->functions[i].file, &source);
+        rc = sd_code_files_find_in(&sources, l->functions[i].file, l->functions[i].text,
+                                   &source);
         if (rc >= 0)
             put_function(out, &l->functions[i], source, precision);
     }

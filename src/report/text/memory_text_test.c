@@ -10,7 +10,9 @@
 static char *printed(const char *file, uint32_t first, uint32_t line)
 {
     struct sd_line_list_row row = { .line = line };
-    struct sd_line_list_function f = { "f", file, first, &row, 1, 0, 0, NULL, NULL };
+    struct sd_line_list_function f = {
+        "f", file, first, &row, 1, 0, 0, NULL, NULL, NULL
+    };
     struct sd_line_list l = { .functions = &f, .n = 1, .has_memory = true };
     struct sd_out out;
     char *text;

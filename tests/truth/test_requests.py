@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""sonde.web in front of applications made by hand: what a request's page and capture hold, and that a request which is
+not profiled finds nothing changed.  Frameworks and servers: test_request_servers.py."""
+import asyncio
+import glob
+import logging
+import os
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PACKAGE_PATH, Capture, contains, equal, only, page_data, run_tests  # noqa: E402
+
+sys.path.insert(0, PACKAGE_PATH)
+from sonde.web import ASGIMiddleware, WSGIMiddleware  # noqa: E402
+
+
+def nothing_is_left():
+    equal((sys.getprofile(), sys.gettrace()), (None, None), "profile and trace functions")
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring:
+        equal([monitoring.get_tool(i) for i in range(6)], [None] * 6, "monitoring tools")
+
+
+def busy(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def red():
+    busy(0.0005)
+
+
+def blue():
+    busy(0.0005)
+
+
+COLOURS = {"red": red, "blue": blue}
+
+
+def graph_calls(page):
+    """{function: calls} of a page, as its call graph has them: this file's only"""
+    data = page_data(page.decode("utf-8"))
+    graph, = [view["data"] for view in data["views"] if view["name"] == "graph"]
+    return {node["name"]: node["calls"] for node in graph["nodes"] if node["name"] in set(COLOURS) | {"asgi_app", "wsgi_app", "step"}}
+
+
+def capture_calls(path):
+    return {row["function"]: row["calls"] for row in Capture(path).report["functions"]}
+
+
+# ---- ASGI
+
+
+def http(path="/", query=b"", client=("127.0.0.1", 4711), method="GET", headers=()):
+    return {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path, "query_string": query,
+            "headers": list(headers), "client": client, "server": ("127.0.0.1", 80)}
+
+
+async def receive():
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+class Sent(list):
+    async def __call__(self, message):
+        self.append(message)
+
+    @property
+    def status(self):
+        return self[0]["status"]
+
+    @property
+    def headers(self):
+        return dict(self[0]["headers"])
+
+    @property
+    def body(self):
+        return b"".join(message.get("body", b"") for message in self[1:])
+
+
+async def step(colour):
+    COLOURS[colour]()
+    await asyncio.sleep(0)
+
+
+async def asgi_app(scope, receive, send):
+    """/red/30: calls red 30 times, with other requests between any two."""
+    _, colour, n = scope["path"].split("/")
+    await send({"type": "http.response.start", "status": 201, "headers": [(b"x-colour", colour.encode())]})
+    for _ in range(int(n)):
+        await step(colour)
+    await send({"type": "http.response.body", "body": colour.encode()})
+
+
+async def ask(app, *args, **how):
+    sent = Sent()
+    await app(http(*args, **how), receive, sent)
+    return sent
+
+
+def answer(app, *args, **how):
+    return asyncio.run(ask(app, *args, **how))
+
+
+def test_asgi_two_pages_at_once(folder):
+    app = ASGIMiddleware(asgi_app)
+
+    async def main():
+        return await asyncio.gather(ask(app, "/red/30", b"profile"), ask(app, "/blue/70", b"a=b&profile=1"), ask(app, "/red/50", b"profiles"))
+
+    reds, blues, plain = asyncio.run(main())
+    equal((plain.status, plain.headers, plain.body), (201, {b"x-colour": b"red"}, b"red"), "the third request")
+    for sent, path, colour, n in ((reds, "/red/30?profile", "red", 30), (blues, "/blue/70?a=b&profile=1", "blue", 70)):
+        equal(sent.status, 200, "status")
+        equal(sent.headers, {b"content-type": b"text/html; charset=utf-8", b"content-length": str(len(sent.body)).encode(),
+                             b"cache-control": b"no-store"}, "headers")
+        found = graph_calls(sent.body)
+        equal((found[colour], found["step"], set(found) & set(COLOURS)), (n, 2 * n, {colour}), "calls of %s" % path)
+        data = page_data(sent.body.decode("utf-8"))
+        equal(data["head"]["command"], "GET " + path, "what ran")
+        assert not set(COLOURS) - {colour} & set(data["strings"]), "the other's functions"
+        assert "_page" not in data["strings"] and "main" not in data["strings"], "frames of ours, or around the request"
+    nothing_is_left()
+
+
+def test_asgi_a_request_that_is_not_profiled(folder):
+    seen = []
+
+    async def app(scope, receive, send):
+        monitoring = getattr(sys, "monitoring", None)
+        seen.append((scope, receive, send, sys.getprofile(), monitoring and [monitoring.get_tool(i) for i in range(6)]))
+
+    async def main(middleware, scope):
+        sent = Sent()
+        await middleware(scope, receive, sent)
+        return scope, receive, sent
+
+    for scope in (http(), http(query=b"profiled=1&x=profile"), http(query=b"profile", client=("10.0.0.1", 1)), {"type": "lifespan"},
+                  {"type": "websocket", "query_string": b"profile", "client": ("127.0.0.1", 1)}):
+        given = asyncio.run(main(ASGIMiddleware(app), scope))
+        found = seen.pop()
+        assert all(one is other for one, other in zip(given, found)), "other objects for %r" % (scope,)
+        equal(found[3:], (None, [None] * 6 if hasattr(sys, "monitoring") else None), "hooks")
+    for scope in ({"type": "lifespan"}, {"type": "websocket", "query_string": b"profile", "client": ("127.0.0.1", 1)}):
+        given = asyncio.run(main(ASGIMiddleware(app, keep=os.path.join(folder, "kept")), scope))
+        assert all(one is other for one, other in zip(given, seen.pop())), "other objects for %r" % (scope,)
+    equal(os.listdir(os.path.join(folder, "kept")), [], "captures")
+
+
+def test_asgi_who_gets_a_page(folder):
+    def kind(client, when=None, headers=()):
+        return answer(ASGIMiddleware(asgi_app, when=when), "/red/1", b"profile", client=client, headers=headers).status
+
+    yes, no = 200, 201
+    for host in ("testclient", "127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"):
+        equal(kind((host, 1)), yes, "status for " + host)
+    for host in ("10.0.0.1", "::2", "192.0.2.7", "::ffff:192.0.2.7", "localhost", ""):
+        equal(kind((host, 1)), no, "status for " + host)
+    equal(kind(None), no, "status for a Unix socket")
+    for name, value, wanted in ((b"x-forwarded-for", b"192.0.2.7", no), (b"x-forwarded-for", b"127.0.0.1, 192.0.2.7", no), (b"x-forwarded-for", b"127.0.0.1", yes),
+                                (b"x-real-ip", b"192.0.2.7", no), (b"forwarded", b"for=192.0.2.7", no), (b"accept", b"x", yes)):
+        equal(kind(("127.0.0.1", 1), headers=[(name, value)]), wanted, "status with %s: %s" % (name.decode(), value.decode()))
+    equal(kind(("10.0.0.1", 1), when=lambda scope: scope["path"] == "/red/1"), yes, "status where when() says yes")
+    equal(kind(("127.0.0.1", 1), when=lambda scope: None), no, "status where when() says no")
+
+
+def test_asgi_another_argument_and_method(folder):
+    app = ASGIMiddleware(asgi_app, argument="sonde.page")
+    equal(answer(app, "/red/1", b"profile").status, 201, "status of ?profile")
+    equal(answer(app, "/red/1", b"sonde.page").status, 200, "status of ?sonde.page")
+    head = answer(app, "/red/1", b"sonde.page", method="HEAD")
+    equal((head.status, head.body), (200, b""), "HEAD")
+    assert int(head.headers[b"content-length"]) > 1000, head.headers
+
+
+def test_asgi_exceptions_pass_through(folder):
+    kept = os.path.join(folder, "kept")
+
+    async def app(scope, receive, send):
+        red()
+        raise KeyError("mine")
+
+    for middleware, query in ((ASGIMiddleware(app), b""), (ASGIMiddleware(app), b"profile"), (ASGIMiddleware(app, keep=kept), b"")):
+        sent = Sent()
+        try:
+            asyncio.run(middleware(http(query=query), receive, sent))
+        except KeyError as raised:
+            equal((raised.args, sent), (("mine",), []), "what was raised, and sent")
+        else:
+            raise AssertionError("nothing was raised")
+    path, = glob.glob(os.path.join(kept, "*.sonde"))
+    equal(capture_calls(path)["red"], 1, "calls of red, kept")
+    nothing_is_left()
+
+
+def test_asgi_a_client_that_goes_away(folder):
+    kept = os.path.join(folder, "kept")
+
+    async def app(scope, receive, send):
+        for _ in range(7):
+            await step("red")
+        scope["waits"].set()
+        await asyncio.sleep(3600)
+
+    async def main(middleware, query):
+        waits = asyncio.Event()
+        task = asyncio.ensure_future(middleware(dict(http(query=query), waits=waits), receive, Sent()))
+        await waits.wait()
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            return "cancelled"
+
+    equal(asyncio.run(main(ASGIMiddleware(app), b"profile")), "cancelled", "what became of it")
+    nothing_is_left()
+    equal(asyncio.run(main(ASGIMiddleware(app, keep=kept), b"")), "cancelled", "what became of it")
+    nothing_is_left()
+    equal([capture_calls(path).get("red") for path in glob.glob(os.path.join(kept, "*.sonde"))], [7], "calls of red, kept")
+
+
+def test_asgi_captures_of_slow_requests(folder):
+    kept = os.path.join(folder, "made", "here")
+
+    async def app(scope, receive, send):
+        if scope["path"].startswith("/blue"):
+            await asyncio.sleep(1.1)
+        await asgi_app(scope, receive, send)
+
+    middleware = ASGIMiddleware(app, keep=kept, slower_than=1)
+    assert os.path.isdir(kept), "the folder is made"
+
+    async def main():
+        return await asyncio.gather(*[ask(middleware, path) for path in ("/red/3", "/blue/5", "/red/4", "/blue/6")])
+
+    sent = asyncio.run(main())
+    equal([one.status for one in sent], [201] * 4, "statuses")
+    equal([one.headers for one in sent], [{b"x-colour": colour} for colour in (b"red", b"blue", b"red", b"blue")], "headers")
+    found = {Capture(path).info["meta"]["command"]: capture_calls(path) for path in glob.glob(os.path.join(kept, "*"))}
+    equal({what: (calls["blue"], "red" in calls) for what, calls in found.items()}, {"GET /blue/5": (5, False), "GET /blue/6": (6, False)}, "captures")
+    nothing_is_left()
+
+
+def test_asgi_streams_of_kept_requests_are_not_held_back(folder):
+    happened = []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for n in range(3):
+            happened.append("made %d" % n)
+            await send({"type": "http.response.body", "body": b"%d" % n, "more_body": n < 2})
+
+    class Told(Sent):
+        async def __call__(self, message):
+            happened.append("sent %s" % message.get("body", b"start").decode())
+
+    asyncio.run(ASGIMiddleware(app, keep=os.path.join(folder, "kept"))(http(), receive, Told()))
+    equal(happened, ["sent start", "made 0", "sent 0", "made 1", "sent 1", "made 2", "sent 2"], "what happened")
+
+
+def test_what_clients_send_stays_on_one_line(folder):
+    kept = os.path.join(folder, "kept")
+
+    async def app(scope, receive, send):
+        red()
+
+    answer_of = ASGIMiddleware(app, keep=kept)
+    for path in ("/../../etc/x", "/a\nb\x1b[31m\u2028", "/" + "x" * 5000, "/\udcff"):
+        asyncio.run(answer_of(http(path), receive, Sent()))
+    found = sorted(Capture(path).info["meta"]["command"] for path in glob.glob(os.path.join(kept, "*")))
+    equal(found, sorted(["GET /../../etc/x", "GET /a\\x0ab\\x1b[31m\\x2028", "GET /" + "x" * 995, "GET /?"]), "what ran")
+    equal(os.listdir(folder), ["kept"], "files")
+
+
+def test_a_folder_that_is_gone_or_full_is_told_to_the_log(folder):
+    kept = os.path.join(folder, "kept")
+    middleware = ASGIMiddleware(asgi_app, keep=kept)
+    os.rmdir(kept)
+    equal(answer(middleware, "/red/2").status, 201, "status")
+    equal([capture_calls(path)["red"] for path in glob.glob(os.path.join(kept, "*"))], [2], "captures of a folder that was removed")
+    for path in glob.glob(os.path.join(kept, "*")):
+        os.remove(path)
+    os.rmdir(kept)
+    with open(kept, "w"):
+        pass  # a file stands there now
+    said = []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            said.append(record.getMessage())
+
+    log, listener = logging.getLogger("sonde.web"), Listener()
+    log.addHandler(listener)
+    try:
+        equal(answer(middleware, "/red/2").body, b"red", "body")
+    finally:
+        log.removeHandler(listener)
+    equal(len(said), 1, "what the log has")
+    contains(said[0], "the profile of GET /red/2 was not saved")
+
+
+# ---- WSGI
+
+
+def environ(path="/", query="", address="127.0.0.1", **more):
+    return dict({"REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_ADDR": address}, **more)
+
+
+def wsgi_app(environ, start_response):
+    """/red/30: calls red 30 times, the last in the iteration."""
+    _, colour, n = environ["PATH_INFO"].split("/")
+    start_response("201 Created", [("X-Colour", colour)])
+    for _ in range(int(n) - 1):
+        COLOURS[colour]()
+
+    def parts():
+        COLOURS[colour]()
+        yield colour.encode()
+
+    return parts()
+
+
+class Started(list):
+    def __call__(self, status, headers, exc_info=None):
+        self.append((status, headers))
+        return lambda data: self.append(data)
+
+
+def wsgi(app, *args, **how):
+    """(status, headers, body)"""
+    started = Started()
+    result = app(environ(*args, **how), started)
+    try:
+        body = b"".join(result)
+    finally:
+        if hasattr(result, "close"):
+            result.close()
+    return started[0] + (body,)
+
+
+def test_wsgi_two_pages_at_once_in_threads(folder):
+    app = WSGIMiddleware(wsgi_app)
+    found = {}
+    ready = threading.Barrier(3)
+
+    def client(path, query):
+        ready.wait()
+        found[path] = wsgi(app, path, query)
+
+    threads = [threading.Thread(target=client, args=one) for one in (("/red/60", "profile"), ("/blue/90", "x=1&profile="), ("/red/100", "x"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(found["/red/100"], ("201 Created", [("X-Colour", "red")], b"red"), "the third request")
+    for path, colour, n in (("/red/60", "red", 60), ("/blue/90", "blue", 90)):
+        status, headers, body = found[path]
+        equal((status, dict(headers)["Content-Type"], dict(headers)["Content-Length"]), ("200 OK", "text/html; charset=utf-8", str(len(body))), "the page")
+        calls = graph_calls(body)
+        equal((calls[colour], calls["wsgi_app"], set(calls) & set(COLOURS)), (n, 1, {colour}), "calls of %s" % path)
+    nothing_is_left()
+
+
+def test_wsgi_a_request_that_is_not_profiled(folder):
+    seen = []
+    result = [b"x"]
+
+    def app(environ, start_response):
+        monitoring = getattr(sys, "monitoring", None)
+        seen.append((environ, start_response, sys.getprofile(), monitoring and [monitoring.get_tool(i) for i in range(6)]))
+        return result
+
+    for given in (environ(), environ(query="profiled=1&x=profile"), environ(query="profile", address="192.0.2.7"),
+                  environ(query="profile", HTTP_X_FORWARDED_FOR="192.0.2.7"), environ(query="profile", address="")):
+        started = Started()
+        assert WSGIMiddleware(app)(given, started) is result, "another result"
+        found = seen.pop()
+        assert found[0] is given and found[1] is started, "other objects"
+        equal(found[2:], (None, [None] * 6 if hasattr(sys, "monitoring") else None), "hooks")
+    equal(wsgi(WSGIMiddleware(wsgi_app, when=lambda environ: environ["REMOTE_ADDR"] == "10.0.0.1"), "/red/1", "profile", "10.0.0.1")[0], "200 OK", "when()")
+
+
+def test_wsgi_captures_and_streams(folder):
+    kept = os.path.join(folder, "kept")
+    happened = []
+
+    class Parts:
+        def __init__(self):
+            self.n = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.n += 1
+            if self.n > 3:
+                raise StopIteration
+            happened.append("made %d" % self.n)
+            red()
+            return b"%d" % self.n
+
+        def close(self):
+            blue()
+            happened.append("closed")
+
+    def app(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return Parts()
+
+    started = Started()
+    result = WSGIMiddleware(app, keep=kept)(environ(), started)
+    equal(started, [("200 OK", [("Content-Type", "text/plain")])], "the answer's beginning")
+    for part in result:
+        happened.append("sent %s" % part.decode())
+    result.close()
+    equal(happened, ["made 1", "sent 1", "made 2", "sent 2", "made 3", "sent 3", "closed"], "what happened")
+    path, = glob.glob(os.path.join(kept, "*.sonde"))
+    calls = capture_calls(path)
+    equal((calls["red"], calls["blue"], calls["app"]), (3, 1, 1), "calls")
+    nothing_is_left()
+
+    whole = [b"x"]
+    assert WSGIMiddleware(lambda environ, start_response: whole, keep=kept)(environ("/whole"), Started()) is whole, "a list is handed on"
+    equal(len(glob.glob(os.path.join(kept, "*.sonde"))), 2, "captures")
+    del result
+    abandoned = WSGIMiddleware(app, keep=kept)(environ("/abandoned"), Started())
+    del abandoned  # by a server that does not call close()
+    nothing_is_left()
+
+
+def test_wsgi_exceptions_pass_through(folder):
+    kept = os.path.join(folder, "kept")
+
+    def early(environ, start_response):
+        raise KeyError("mine")
+
+    def late(environ, start_response):
+        start_response("200 OK", [])
+        yield b"x"
+        raise KeyError("mine")
+
+    for app in (early, late):
+        for middleware, query in ((WSGIMiddleware(app), ""), (WSGIMiddleware(app), "profile"), (WSGIMiddleware(app, keep=kept), "")):
+            try:
+                wsgi(middleware, "/", query)
+            except KeyError as raised:
+                equal(raised.args, ("mine",), "what was raised")
+            else:
+                raise AssertionError("nothing was raised")
+            nothing_is_left()
+    equal(len(glob.glob(os.path.join(kept, "*.sonde"))), 2, "captures")
+
+
+# ---- Both
+
+
+def test_arguments_that_make_no_sense(folder):
+    def app(*given):
+        raise AssertionError("it is never called")
+
+    for middleware in (ASGIMiddleware, WSGIMiddleware):
+        for wrong, words in (({"argument": ""}, "argument=''"), ({"argument": "a b"}, "argument='a b'"), ({"when": 1}, "when=1"),
+                             ({"slower_than": -1, "keep": folder}, "slower_than=-1"), ({"slower_than": "x", "keep": folder}, "slower_than='x'"),
+                             ({"slower_than": float("nan"), "keep": folder}, "slower_than=nan"), ({"slower_than": 1}, "slower_than has no effect")):
+            try:
+                middleware(app, **wrong)
+            except (ValueError, TypeError) as why:
+                contains(str(why), words)
+            else:
+                raise AssertionError("%r was taken" % wrong)
+
+
+@only(hasattr(sys, "monitoring"))
+def test_a_request_that_cannot_be_profiled_says_why(folder):
+    """Other tools have both of the ids that we would take."""
+    for number in (3, 4):
+        sys.monitoring.use_tool_id(number, "other")
+    try:
+        page = answer(ASGIMiddleware(asgi_app), "/red/1", b"profile")
+        status, headers, body = wsgi(WSGIMiddleware(wsgi_app), "/red/1", "profile")
+        plain = answer(ASGIMiddleware(asgi_app, keep=os.path.join(folder, "kept")), "/red/1")
+    finally:
+        for number in (3, 4):
+            sys.monitoring.free_tool_id(number)
+    equal((page.status, page.headers[b"content-type"]), (503, b"text/plain; charset=utf-8"), "ASGI")
+    equal(status, "503 Service Unavailable", "WSGI")
+    for text in (page.body, body):
+        contains(text.decode(), "sonde: ")
+        equal(text.count(b"\n"), 1, "lines of %r" % text)
+    equal((plain.status, plain.body), (201, b"red"), "a request that was to be kept")
+    nothing_is_left()
+
+
+run_tests(globals())
