@@ -147,9 +147,25 @@ class Line:
 class CellRecording(Recording):
     """A recording of a cell, or of a statement in one."""
 
-    title = "cell"
+    title = section = "cell"
     used = None  # Usage
     _words = ()  # for `sonde report`
+
+    def begin(self):
+        """What it uses is measured inside, so that the recording's own beginning is no part of it; a section would be one of its sections."""
+        usage = Usage(self.section)
+        self._ends = (usage, self) if "sections" not in self.collectors else (self, usage)
+        self._ends[1].__enter__()
+        try:
+            self._ends[0].__enter__()
+        except BaseException:
+            self._ends[1].__exit__(None, None, None)
+            raise
+        self.used = usage
+
+    def end(self):
+        for one in self._ends:
+            one.__exit__(None, None, None)
 
     def __str__(self):
         if not self._has_ended:
@@ -161,13 +177,16 @@ class CellRecording(Recording):
 class Usage:
     """What a stretch of code takes: wall, CPU, the peak of memory and what it keeps of it."""
 
+    def __init__(self, name):
+        self._name = name  # of a section, which is in captures that are written meanwhile
+
     def __enter__(self):
         import time
 
         from ._sonde import Profiler
 
         self._clock = time.process_time
-        self._section = Profiler(measure=("time", "memory", "peak"))("cell")
+        self._section = Profiler(measure=("time", "memory", "peak"))(self._name)
         self._cpu = self._clock()
         self._section.__enter__()
         return self
@@ -175,7 +194,7 @@ class Usage:
     def __exit__(self, *raised):
         self._section.__exit__(None, None, None)
         self.cpu = self._clock() - self._cpu
-        measured = self._section.profiler["cell"]
+        measured = self._section.profiler[self._name]
         self.wall = measured.time.duration
         self.peak = measured.memory.peak_rss
         self.kept = measured.memory.end_rss - measured.memory.start_rss
@@ -291,12 +310,12 @@ class Cells:
 
     def __init__(self, shell):
         self.shell = shell
-        self.running = []  # one for each cell that runs: [info, line, recording, usage, failure]
+        self.running = []  # one for each cell that runs: [info, line, recording, usage, failure, what takes the end before tracebacks away]
         self.is_watched = False
 
     def before(self, info):
         header = header_of(info.raw_cell or "")
-        entry = [info, None, None, None, None]
+        entry = [info, None, None, None, None, None]
         self.running.append(entry)
         if header is not None and take_word(header)[0] != "time":
             try:
@@ -305,13 +324,15 @@ class Cells:
                 entry[4] = why
             if entry[1] is not None and entry[1].verb == "watch":
                 entry[4], entry[1] = UsageError("%sonde watch is a line of its own, not the beginning of a cell"), None
-        elif self.is_watched:
-            entry[3] = Usage().__enter__()
 
     def visit(self, tree):
         """As the last thing before a cell runs: begins what it asks for.  (An AST transformer.)"""
         entry = self.running[-1] if self.running else None
-        if entry is None or entry[2] is not None or (entry[1] is None and entry[4] is None):
+        if entry is None or entry[2] is not None or entry[3] is not None:
+            return tree
+        if entry[1] is None and entry[4] is None:
+            if self.is_watched:
+                self._begin_watching(entry)
             return tree
         if entry[4] is None:
             try:
@@ -333,15 +354,45 @@ class Cells:
         if line.verb == "lines" and "only" not in line.options:
             line.options["only"] = re.sub(r"([\\*?\[,])", r"\\\1", file) if file else "<ipython-input-*>"
         made = recording_of(self.shell, line)
-        made.title = "In [{0}]".format(number)
+        made.title = made.section = "In [{0}]".format(number)
         made._facts = facts_of(self.shell)
-        usage = Usage().__enter__()
-        try:
-            made.__enter__()
-        except BaseException:
-            usage.__exit__(None, None, None)
-            raise
-        entry[2], entry[3] = made, usage
+        made.begin()
+        entry[2] = made
+        self._end_before_tracebacks(entry)
+
+    def _begin_watching(self, entry):
+        entry[3] = Usage("cell").__enter__()
+        self._end_before_tracebacks(entry)
+
+    def _end_before_tracebacks(self, entry):
+        """What a cell raises is shown by IPython, and takes long: the cell has ended by then."""
+        shell = self.shell
+        before = vars(shell).get("showtraceback")
+
+        def restore():
+            if vars(shell).get("showtraceback") is shown:
+                if before is None:
+                    del shell.showtraceback
+                else:
+                    shell.showtraceback = before
+
+        def shown(*args, **kw):
+            self._end(entry)
+            return shell.showtraceback(*args, **kw)
+
+        entry[5] = restore
+        shell.showtraceback = shown
+
+    @staticmethod
+    def _end(entry):
+        restore, entry[5] = entry[5], None
+        if restore is None:
+            return
+        if entry[2] is not None:
+            entry[2].end()
+        else:
+            entry[3].__exit__(None, None, None)
+        restore()
 
     def _newest(self):
         """The name under which the cell that runs is compiled, and its number."""
@@ -351,12 +402,10 @@ class Cells:
     def after(self, result=None):
         if not self.running:
             return
-        _, line, made, usage, _ = self.running.pop()
-        if usage is not None:
-            usage.__exit__(None, None, None)
+        entry = self.running.pop()
+        self._end(entry)
+        _, line, made, usage = entry[:4]
         if made is not None:
-            made.__exit__(None, None, None)
-            made.used = usage
             show(self.shell, made, line)
         elif usage is not None and self.is_watched:
             print("sonde: {0}".format(usage))
@@ -409,18 +458,17 @@ class SondeMagics(Magics):
         shell = self.shell
         text = shell.transform_cell(asked.statement)
         made = recording_of(shell, asked)
+        made.section = "statement"
         made.title = asked.statement if len(asked.statement) < 60 else asked.statement[:57] + "..."
         code = compile(shell.compile.ast_parse(text, filename="<sonde>"), "<sonde>", "exec")
         made._facts = facts_of(shell)
         made._facts["cell.name:<sonde>"] = "statement"
         made._facts["cell.text:statement"] = text.rstrip("\n")
-        usage = Usage()
+        made._facts["frames.base"] = os.path.abspath(__file__)
         try:
-            with usage:
-                self._execute(made, code)
+            self._execute(made, code)
         finally:
             if made._has_ended:
-                made.used = usage
                 show(shell, made, asked)
         return made if "r" in asked.letters else None
 
@@ -428,13 +476,13 @@ class SondeMagics(Magics):
         __tracebackhide__ = True
         names = self.shell.user_ns
         try:
-            made.__enter__()
+            made.begin()
         except RuntimeError as why:
             raise UsageError(str(why)) from None
         try:
             exec(code, names)
         finally:
-            made.__exit__(None, None, None)
+            made.end()
 
     def _time(self, text, cell):
         """%timeit's options: -n N, -r R, -t, -c, -p P, -q, -o."""

@@ -128,6 +128,7 @@ def calls_of(text):
 
 
 def is_without_the_shell(text):
+    text = re.sub(r".*ipykernel.*_closure\)", "", text)  # around every thread that the cell starts: ipykernel patches threading
     assert not re.search(r"IPython|ipykernel|traitlets|_notebook\.py|zmq|ast\.py|codeop", text), text
 
 

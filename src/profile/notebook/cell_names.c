@@ -68,10 +68,10 @@ static bool is_listed(const char *lines, const char *file)
     return false;
 }
 
-enum kind { USERS, LIBRARYS, RUNNERS, SHELLS, CORE, DISPLAY, CELL };
+enum kind { USERS, LIBRARYS, RUNNERS, SHELLS, CORE, BASE, DISPLAY, CELL };
 
 struct lists {
-    const char *shell, *core, *display, *runner; /* none is NULL */
+    const char *shell, *core, *base, *display, *runner; /* none is NULL */
 };
 
 static enum kind kind_of_file(const struct sd_profile *p, const struct lists *l,
@@ -81,6 +81,8 @@ static enum kind kind_of_file(const struct sd_profile *p, const struct lists *l,
         return CELL;
     if (is_listed(l->core, s->file))
         return CORE;
+    if (is_listed(l->base, s->file))
+        return BASE;
     if (is_listed(l->display, s->file))
         return DISPLAY;
     if (is_listed(l->shell, s->file))
@@ -109,15 +111,18 @@ static void sort_sites(const struct sd_profile *p, const struct lists *l,
 }
 
 enum place { VISIBLE, IN_RUNNER, IN_SHELL };
+enum { LEADS_TO_CORE = 1, LEADS_TO_BASE = 2 }; /* bits */
 
 /* Of a frame that stands on another, or on none.  What runs code of others is outermost
  * where a library's is called from no frame: one that was there before was the shell's.
  */
-static enum place place_of(enum kind kind, bool leads, bool is_outermost,
+static enum place place_of(enum kind kind, unsigned leads, bool is_outermost,
                            enum place below)
 {
     bool is_in_shell = !is_outermost && below == IN_SHELL;
 
+    if (leads & LEADS_TO_BASE)
+        return IN_SHELL;
     if (kind == CELL)
         return VISIBLE;
     if (!is_outermost && below == VISIBLE)
@@ -129,8 +134,13 @@ static enum place place_of(enum kind kind, bool leads, bool is_outermost,
     return kind == LIBRARYS && (is_in_shell || is_outermost) ? IN_SHELL : VISIBLE;
 }
 
+static unsigned leads_to(unsigned kind)
+{
+    return kind == CORE ? LEADS_TO_CORE : kind == BASE ? LEADS_TO_BASE : 0;
+}
+
 /* Which stacks are the shell's alone; a parent comes before what stands on it. */
-static void find_outer(const struct sd_profile *p, const uint8_t *kinds, bool *leads,
+static void find_outer(const struct sd_profile *p, const uint8_t *kinds, uint8_t *leads,
                        uint8_t *places)
 {
     for (size_t i = p->n_stacks; i-- > 0;) {
@@ -138,7 +148,8 @@ static void find_outer(const struct sd_profile *p, const uint8_t *kinds, bool *l
 
         sd_assert(parent == UINT32_MAX || parent < i);
         if (parent != UINT32_MAX)
-            leads[parent] |= leads[i] || kinds[p->stacks[i].site.at] == CORE;
+            leads[parent] |=
+                (uint8_t)(leads[i] | leads_to(kinds[p->stacks[i].site.at]));
     }
     for (size_t i = 0; i < p->n_stacks; i++) {
         uint32_t parent = p->stacks[i].parent.at;
@@ -209,7 +220,7 @@ static int take_shell_away(struct sd_profile *p, const struct lists *l)
 {
     uint8_t *kinds = sd_zalloc(p->n_sites + 1);
     uint8_t *places_of = sd_zalloc(p->n_stacks + 1);
-    bool *leads = sd_zalloc((p->n_stacks + 1) * sizeof *leads);
+    uint8_t *leads = sd_zalloc(p->n_stacks + 1);
     sd_site_id shell;
     int rc = kinds && leads && places_of ? 0 : sd_no_memory();
 
@@ -240,7 +251,7 @@ static const char *list_of(const struct sd_profile *p, const char *key)
 int sd_cell_names_settle(struct sd_profile *p)
 {
     const struct lists l = { list_of(p, "frames.shell"), list_of(p, "frames.core"),
-                             list_of(p, "frames.display"),
+                             list_of(p, "frames.base"), list_of(p, "frames.display"),
                              list_of(p, "frames.runner") };
     int rc = *l.core ? take_shell_away(p, &l) : 0;
 

@@ -10,6 +10,8 @@
  *     frames.shell     wherever they are outermost, with what they call of libraries
  *     frames.core      and so is all that leads to these
  *     frames.display   these too, though the cell calls them: they show its value
+ *     frames.base      and so is all that leads to these, cells too: a statement of a
+ *                      cell is what was recorded
  *     frames.runner    an event loop or a thread: only themselves, where outermost
  *
  * Whoever reads a profile of a cell has written none of them. */
