@@ -485,29 +485,49 @@ class SondeMagics(Magics):
             made.end()
 
     def _time(self, text, cell):
-        """%timeit's options: -n N, -r R, -t, -c, -p P, -q, -o."""
+        """%timeit's options: -n N, -r R, -p P, -q, -o, -t (wall time, as without it), -c (CPU time: measured as %timeit does)."""
         import sonde
 
-        opts, statement = self.parse_options(text, "n:r:tcp:qov:", posix=False, strict=False, preserve_non_opts=True)
+        opts, statement = self.parse_options(text, "n:r:tcp:qo", posix=False, strict=False, preserve_non_opts=True)
         if not hasattr(sonde, "timeit"):
             raise UsageError("no verb time; there are {0}".format(", ".join(verbs())))
-        numbers = {}
-        for letter, name in (("n", "number"), ("r", "repeat")):
-            if letter in opts:
-                try:
-                    numbers[name] = int(opts[letter])
-                except ValueError:
-                    numbers[name] = 0
-                if numbers[name] < 1:
-                    raise UsageError("-{0} takes a whole number from 1 on, not {1}".format(letter, opts[letter]))
+        number, repeat, precision = (self._whole_number(opts, letter) for letter in "nrp")
         setup, statement = ("pass", statement) if cell is None else (statement.strip() or "pass", cell)
         if not statement.strip():
             raise UsageError("nothing to time: write a statement behind the options")
-        transform = self.shell.transform_cell
-        result = sonde.timeit(transform(statement).rstrip("\n"), transform(setup).rstrip("\n"), globals=self.shell.user_ns, **numbers)
+        statement, setup = (self.shell.transform_cell(part).rstrip("\n") for part in (statement, setup))
+        if "c" in opts:
+            result = self._cpu_time(statement, setup, number, repeat, precision)
+        else:
+            result = sonde.timeit(statement, setup, number, repeat, self.shell.user_ns)
         if "q" not in opts:
-            print(result)
+            print(result if "c" in opts or not precision else self._as_timeit(result.loops, result.repeat, result.timings, precision))
         return result if "o" in opts else None
+
+    @staticmethod
+    def _whole_number(opts, letter):
+        if letter not in opts:
+            return None
+        if not opts[letter].isdigit() or int(opts[letter]) < 1:
+            raise UsageError("-{0} takes a whole number from 1 on, not {1}".format(letter, opts[letter]))
+        return int(opts[letter])
+
+    @staticmethod
+    def _as_timeit(loops, repeat, seconds, precision):
+        """%timeit's own result; `seconds` are those of one execution in each run."""
+        from IPython.core.magics.execution import TimeitResult
+
+        return TimeitResult(loops, repeat, min(seconds), max(seconds), [s * loops for s in seconds], 0.0, precision)
+
+    def _cpu_time(self, statement, setup, number, repeat, precision):
+        from time import process_time
+
+        from .compat.timeit import Timer
+
+        timer = Timer(statement, setup, process_time, self.shell.user_ns)
+        number = number or timer.autorange()[0]
+        runs = timer.repeat(repeat or 7, number)
+        return self._as_timeit(number, len(runs), [s / number for s in runs], precision or 3)
 
 
 class _Visitor:

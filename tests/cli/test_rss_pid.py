@@ -58,7 +58,7 @@ def ended(process):
 
 def processes(folder, name):
     done = sonde("report", name, "--json", cwd=folder)
-    rows = json.loads(done.out)["processes"] if done.status == 0 else []
+    rows = json.loads(done.out).get("processes", []) if done.status == 0 else []
     return {row["pid"]: row for row in rows if row["pid"]}
 
 
