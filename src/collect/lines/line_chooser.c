@@ -107,8 +107,9 @@ static void judge_inner(PyCodeObject *code, const char *module, const char *pref
 /* The names of code objects are the program's; nothing of it is run. */
 static void judge(PyCodeObject *code, PyObject *globals)
 {
-    PyObject *module =
-        globals && PyDict_CheckExact(globals) ? sd_compat_dict_get(globals, "__name__") : NULL;
+    PyObject *module = globals && PyDict_CheckExact(globals)
+                           ? sd_compat_dict_get(globals, "__name__")
+                           : NULL;
     PyObject *qualified = sd_compat_code_qualname(code);
 
     judge_one(code, text_of(module), text_of(qualified ? qualified : code->co_name));

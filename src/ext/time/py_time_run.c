@@ -378,7 +378,8 @@ static PyMethodDef time_run_methods[] = {
     { "figures", time_run_figures, METH_VARARGS,
       "figures(side, best_speed=-1)\n--\n\nA dict: loops, batches, dropped, settled, "
       "best_ns, low_ns, high_ns, median_ns,\nmad_ns (of one execution, the loop's time "
-      "taken off), loop_ns, modes [(ns, share)],\noutliers {cause: count}.  best_speed: "
+      "taken off), loop_ns, modes [(ns, share)],\noutliers {cause: count}.  "
+      "best_speed: "
       "the best that the machine ever showed, in\nticks of the loop of speed.h; -1: "
       "what `sonde time` has stored; 0: not known." },
     { "compare", time_run_compare, METH_VARARGS,
