@@ -3,10 +3,11 @@
 """sonde.record: a block of this process, measured by any collectors; several at once; nothing is left behind."""
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PACKAGE_PATH, PYTHON, between, clean_env, contains, equal, run, run_tests, sonde, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, between, clean_env, contains, equal, need, run, run_tests, sonde, write  # noqa: E402
 
 HEAD = """
 import json, os, sys, threading, time
@@ -249,6 +250,28 @@ print(json.dumps([sampled["three"], sampled["one"], traced["three"], traced["spi
     equal(got[2:5], [1, 2, [True]], "calls, and the processes that were read")
     assert got[5] > 20, got[5]
     equal(got[6], True, "nothing is left")
+
+
+def test_where_nobody_may_look_the_block_does_not_begin(folder):
+    """A process that is not dumpable, without the right to trace."""
+    if os.geteuid() == 0:
+        need(shutil.which("setpriv"), "no setpriv to give up a right with")
+    got = answer(folder, """
+import ctypes
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)    # PR_SET_DUMPABLE
+said, before = [], hooks()
+for names in (("sample",), ("sample", "calls")):
+    try:
+        with sonde.record(*names):
+            said.append("began")
+    except RuntimeError as why:
+        said.append(str(why))
+with sonde.record("calls") as r:
+    work(2)
+print(json.dumps([said, counts(r, "leaf"), hooks() == before]))
+""", before=["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "--ambient-caps", "-all"] if os.geteuid() == 0 else [])
+    assert "began" not in got[0] and all("\n" not in text and len(text) > 20 for text in got[0]), got
+    equal(got[1:], [[2], True], "a block of calls afterwards, and what is left")
 
 
 def test_a_child_and_a_run_keep_their_own(folder):
