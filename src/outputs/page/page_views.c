@@ -224,20 +224,22 @@ static int add(struct sd_page_maker *m, const struct sd_view_about *a)
     return rc;
 }
 
-/* For readers without script: the first rows of the first table. */
+static bool may_be_hottest(const struct sd_page_maker *m, const struct sd_view_about *a)
+{
+    return a->of_profile && a->shape == SD_SHAPE_TABLE &&
+           (a->needs != SD_NEEDS_STACKS || m->n_stacks > 0);
+}
+
+/* For readers without script: the first rows of the first table that has any. */
 static int add_hottest(struct sd_page_maker *m)
 {
-    const struct sd_view_about *a = sd_views;
     const struct sd_view_request r = { .limit = HOTTEST_ROWS };
-    struct sd_view *made;
+    struct sd_view *made = NULL;
     int rc = 0;
 
-    while (a->name && !(a->of_profile && a->shape == SD_SHAPE_TABLE &&
-                        (a->needs != SD_NEEDS_STACKS || m->n_stacks > 0)))
-        a++;
-    if (!a->name)
-        return 0;
-    rc = make(m, a, &r, &made);
+    for (const struct sd_view_about *a = sd_views; a->name && rc == 0; a++)
+        if (may_be_hottest(m, a))
+            rc = make(m, a, &r, &made);
     if (rc <= 0)
         return rc;
     rc = sd_view_table_sort(made, &made->tables[0], NULL, HOTTEST_ROWS);
