@@ -27,7 +27,13 @@ __all__ = ["ASGIMiddleware", "DjangoMiddleware", "WSGIMiddleware"]
 _log = logging.getLogger("sonde.web")
 _COLLECTOR = "calls"
 _numbers = itertools.count(1)  # of captures of this process
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")  # a proxy stands between: its address is not the client's
+# Headers of proxies, whatever they say: any client can send them, and servers that trust them have put what they say in
+# the place of the client's address and of Host.
+_FORWARDED = re.compile(
+    r"via|cdn-loop|cf-.+|x-envoy-.+|x-amzn-trace-id|(x-)?(original-)?forwarded(-.+)?"
+    r"|(.+-)?(client|cluster|connecting|originating|proxyuser|real|remote|user)-?(addr|address|ip)"
+)
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]*)?")  # and a port
 
 
 # ---- What is profiled, and for whom
@@ -54,27 +60,45 @@ class _Settings:
         """Is the argument in this query, with a value or without?  Its name has no character that would be escaped."""
         return any(part == self.argument or part.startswith(self.argument + "=") for part in query.split("&"))
 
-    def allows(self, request, address, header):
-        """May this client see a page?  `header` gives a header of the request by its name in small letters, or None."""
+    def allows(self, request, address, headers, server=""):
+        """May this client see a page?  `headers`: a function that gives {name in small letters, with dashes: value};
+        `server`: the name of the server, for a request that names none."""
         if self.when is not None:
             return bool(self.when(request))
-        return _is_loopback(address) and all(_is_loopback(hop) for name in _FORWARDED for hop in _hops(header(name)))
+        return _is_near(address, headers(), server)
 
 
-def _hops(value):
-    return [hop.strip() for hop in value.split(",")] if value else []
+def _is_near(address, headers, server):
+    """Does a client on this machine ask a server that it knows by an address of this machine?  By another name a page
+    from elsewhere may ask in its own name, which leads here by now (DNS rebinding)."""
+    if any(_FORWARDED.fullmatch(name) for name in headers):
+        return False
+    host = headers.get("host")
+    if host is None:
+        return server == "testserver" and _is_loopback(address)  # Django's test clients, in this process
+    if address == "testclient":  # Starlette's, in this process; no server gives that
+        return host == "testserver" or _is_local_name(host)
+    return _is_loopback(address) and _is_local_name(host)
+
+
+def _is_local_name(host):
+    found = _HOST.fullmatch(host.strip().lower())
+    return bool(found) and (found.group(2) == "localhost" or _is_loopback(found.group(1) or found.group(2)))
 
 
 @functools.lru_cache(256)
 def _is_loopback(address):
     """False of what is no address, as for a Unix socket: whoever is behind it may be anywhere."""
-    if address == "testclient":  # Starlette's TestClient, in this process; no server gives that
-        return True
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+
+
+def _headers_of(environ):
+    """Of a WSGI environ, or Django's META."""
+    return {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name.startswith("HTTP_")}
 
 
 # ---- The profile of one request
@@ -255,11 +279,14 @@ class ASGIMiddleware:
     def _allows(self, scope):
         client = scope.get("client") or ("",)
 
-        def header(name):
-            found = [value for key, value in scope.get("headers", ()) if key == name.encode()]
-            return b",".join(found).decode("latin-1")
+        def headers():
+            found = {}
+            for key, value in scope.get("headers", ()):
+                found.setdefault(key.decode("latin-1").lower().replace("_", "-"), []).append(value.decode("latin-1"))
+            return {name: ",".join(values) for name, values in found.items()}
 
-        return self.settings.allows(scope, client[0], header)
+        server = scope.get("server") or ("",)
+        return self.settings.allows(scope, client[0], headers, server[0])
 
     async def _page(self, scope, receive, send, what):
         async def unsent(message):
@@ -315,10 +342,8 @@ class WSGIMiddleware:
         return self.app(environ, start_response) if request is None else self._kept(request, environ, start_response)
 
     def _allows(self, environ):
-        def header(name):
-            return environ.get("HTTP_" + name.upper().replace("-", "_"))
-
-        return self.settings.allows(environ, environ.get("REMOTE_ADDR", ""), header)
+        address, server = environ.get("REMOTE_ADDR", ""), environ.get("SERVER_NAME", "")
+        return self.settings.allows(environ, address, lambda: _headers_of(environ), server)
 
     def _kept(self, request, environ, start_response):
         try:
@@ -417,10 +442,8 @@ class DjangoMiddleware:
         return (self.settings, is_page, request.method or "GET", request.path, query) if is_page or self._keeps else None
 
     def _allows(self, request):
-        def header(name):
-            return request.META.get("HTTP_" + name.upper().replace("-", "_"))
-
-        return self.settings.allows(request, request.META.get("REMOTE_ADDR", ""), header)
+        meta = request.META
+        return self.settings.allows(request, meta.get("REMOTE_ADDR", ""), lambda: _headers_of(meta), meta.get("SERVER_NAME", ""))
 
     def _perhaps(self, request):
         what = self._what(request)

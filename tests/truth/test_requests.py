@@ -55,7 +55,7 @@ def capture_calls(path):
 # ---- ASGI
 
 
-def http(path="/", query=b"", client=("127.0.0.1", 4711), method="GET", headers=()):
+def http(path="/", query=b"", client=("127.0.0.1", 4711), method="GET", headers=((b"host", b"127.0.0.1:8000"),)):
     return {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path, "query_string": query,
             "headers": list(headers), "client": client, "server": ("127.0.0.1", 80)}
 
@@ -150,8 +150,16 @@ def test_asgi_a_request_that_is_not_profiled(folder):
     equal(os.listdir(os.path.join(folder, "kept")), [], "captures")
 
 
+PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded", "x-original-forwarded-for", "x-real-ip", "via", "cf-connecting-ip", "cdn-loop",
+           "true-client-ip", "x-client-ip", "x-cluster-client-ip", "fastly-client-ip", "x-remote-addr", "x-azure-clientip", "x-envoy-external-address")
+NEAR = ("localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "127.8.9.10", "[::1]", "[::1]:8000")
+FAR = ("", "evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "testserver", "::1", "[localhost",
+       "localhost:80:80", "localhost@evil.example", "127.0.0.1,evil.example")
+
+
 def test_asgi_who_gets_a_page(folder):
-    def kind(client, when=None, headers=()):
+    def kind(client, when=None, headers=(), host=b"localhost:8000"):
+        headers = list(headers) + ([] if host is None else [(b"host", host)])
         return answer(ASGIMiddleware(asgi_app, when=when), "/red/1", b"profile", client=client, headers=headers).status
 
     yes, no = 200, 201
@@ -160,10 +168,20 @@ def test_asgi_who_gets_a_page(folder):
     for host in ("10.0.0.1", "::2", "192.0.2.7", "::ffff:192.0.2.7", "localhost", ""):
         equal(kind((host, 1)), no, "status for " + host)
     equal(kind(None), no, "status for a Unix socket")
-    for name, value, wanted in ((b"x-forwarded-for", b"192.0.2.7", no), (b"x-forwarded-for", b"127.0.0.1, 192.0.2.7", no), (b"x-forwarded-for", b"127.0.0.1", yes),
-                                (b"x-real-ip", b"192.0.2.7", no), (b"forwarded", b"for=192.0.2.7", no), (b"accept", b"x", yes)):
-        equal(kind(("127.0.0.1", 1), headers=[(name, value)]), wanted, "status with %s: %s" % (name.decode(), value.decode()))
-    equal(kind(("10.0.0.1", 1), when=lambda scope: scope["path"] == "/red/1"), yes, "status where when() says yes")
+    equal(kind(("127.0.0.1", 1), headers=[(b"accept", b"x"), (b"user-agent", b"127.0.0.1"), (b"cache-control", b"no-cache")]), yes, "other headers")
+    for name in PROXIES:
+        for value in (b"192.0.2.7", b"127.0.0.1", b"testclient", b""):
+            for client in ("127.0.0.1", "testclient"):  # as where the server trusts what any client sends
+                equal(kind((client, 1), headers=[(name.encode(), value)]), no, "status of %s with %s: %s" % (client, name, value.decode()))
+    equal(kind(("127.0.0.1", 1), headers=[(b"X_Forwarded_For", b"127.0.0.1")]), no, "status with X_Forwarded_For")
+    for host in NEAR:
+        equal(kind(("127.0.0.1", 1), host=host.encode()), yes, "status for Host: " + host)
+    for host in FAR:
+        equal(kind(("127.0.0.1", 1), host=host.encode()), no, "status for Host: " + host)
+    equal(kind(("127.0.0.1", 1), host=b"localhost", headers=[(b"host", b"evil.example")]), no, "status with two hosts")
+    equal(kind(("127.0.0.1", 1), host=None), no, "status without Host")
+    equal((kind(("testclient", 1), host=b"testserver"), kind(("testclient", 1), host=b"evil.example")), (yes, no), "status for a test client")
+    equal(kind(("10.0.0.1", 1), when=lambda scope: scope["path"] == "/red/1", headers=[(b"via", b"x")], host=b"a.example"), yes, "status where when() says yes")
     equal(kind(("127.0.0.1", 1), when=lambda scope: None), no, "status where when() says no")
 
 
@@ -306,7 +324,8 @@ def test_a_folder_that_is_gone_or_full_is_told_to_the_log(folder):
 
 
 def environ(path="/", query="", address="127.0.0.1", **more):
-    return dict({"REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_ADDR": address}, **more)
+    return dict({"REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_ADDR": address,
+                 "HTTP_HOST": "127.0.0.1:8000"}, **more)
 
 
 def wsgi_app(environ, start_response):
@@ -381,6 +400,31 @@ def test_wsgi_a_request_that_is_not_profiled(folder):
         assert found[0] is given and found[1] is started, "other objects"
         equal(found[2:], (None, [None] * 6 if hasattr(sys, "monitoring") else None), "hooks")
     equal(wsgi(WSGIMiddleware(wsgi_app, when=lambda environ: environ["REMOTE_ADDR"] == "10.0.0.1"), "/red/1", "profile", "10.0.0.1")[0], "200 OK", "when()")
+
+
+def test_wsgi_who_gets_a_page(folder):
+    def status(**more):
+        return wsgi(WSGIMiddleware(wsgi_app), "/red/1", "profile", **more)[0]
+
+    yes, no = "200 OK", "201 Created"
+    for name in PROXIES:
+        equal(status(**{"HTTP_" + name.upper().replace("-", "_"): "127.0.0.1"}), no, "status with " + name)
+    for host in NEAR:
+        equal(status(HTTP_HOST=host), yes, "status for Host: " + host)
+    for host in FAR:
+        equal(status(HTTP_HOST=host), no, "status for Host: " + host)
+    equal(status(address="testclient"), yes, "status for a test client")
+
+    def status_without_host(**more):
+        given = environ("/red/1", "profile", **more)
+        del given["HTTP_HOST"]
+        started = Started()
+        b"".join(WSGIMiddleware(wsgi_app)(given, started))
+        return started[0][0]
+
+    equal(status_without_host(SERVER_NAME="testserver"), yes, "status for Django's test client")
+    equal(status_without_host(SERVER_NAME="testserver", address="10.0.0.1"), no, "status for another's address")
+    equal((status_without_host(), status_without_host(SERVER_NAME="localhost")), (no, no), "status without Host")
 
 
 def test_wsgi_captures_and_streams(folder):
