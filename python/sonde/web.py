@@ -128,6 +128,7 @@ class _Request:
         from ._record import record
 
         self.began = time.time()
+        self.process = os.getpid()
         try:
             self.recording = record(_COLLECTOR)
             self.recording._facts = {"command": self.title}
@@ -157,6 +158,8 @@ class _Request:
             raise _Refused(str(why)) from why
 
     def is_kept(self):
+        if self.process != os.getpid():  # a child that the request forked, which is followed no more
+            return False
         return self.settings.keep is not None and self.seconds > self.settings.slower_than
 
     def name(self):
@@ -216,10 +219,10 @@ async def _elsewhere(function, *args):
     return await job
 
 
-async def _started(request, awaitable):
-    """Awaits it as the request's own work; its exceptions pass through, and then the request has ended."""
+async def _started(request, function, *args):
+    """Awaits what it returns as the request's own work; exceptions pass through, and then the request has ended."""
     try:
-        return await request.steps(awaitable)
+        return await request.steps(request.scope.call(function, *args))
     except Exception:
         await _ended(request)
         raise
@@ -234,8 +237,8 @@ async def _ended(request):
         await _elsewhere(request.keep)
 
 
-async def _run(request, awaitable):
-    result = await _started(request, awaitable)
+async def _run(request, function, *args):
+    result = await _started(request, function, *args)
     await _ended(request)
     return result
 
@@ -274,7 +277,7 @@ class ASGIMiddleware:
         request = _begun(*what)
         if request is None:
             return await self.app(scope, receive, send)
-        await _run(request, self.app(scope, receive, send))
+        await _run(request, self.app, scope, receive, send)
 
     def _allows(self, scope):
         client = scope.get("client") or ("",)
@@ -301,7 +304,7 @@ class ASGIMiddleware:
             refused = why
             status, kind, body = _answer(refuse)
         else:
-            await _run(request, self.app(scope, receive, unsent))
+            await _run(request, self.app, scope, receive, unsent)
             status, kind, body = await _elsewhere(_answer, request.page)
         headers = [(name.lower().encode(), value.encode()) for name, value in _headers(kind, body)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -459,8 +462,7 @@ class DjangoMiddleware:
             response = profiled.scope.call(self.get_response, request)
             body = _streamed(profiled, response)
             if what[1] and body is not None:
-                for _ in body:
-                    pass
+                _read(body)
         except BaseException:
             _end(profiled)
             raise
@@ -480,13 +482,13 @@ class DjangoMiddleware:
             return _django_refusal(why)
         if profiled is None:
             return await self.get_response(request)
-        response = await _started(profiled, self.get_response(request))
+        response = await _started(profiled, self.get_response, request)
         body = _streamed(profiled, response)
         if body is not None and not what[1]:
             response.streaming_content = body
             return response
         if body is not None:
-            await _started(profiled, _all_of(body))
+            await _started(profiled, _all_of, body)
         await _ended(profiled)
         return _django_page(await _elsewhere(_answer, profiled.page), response) if what[1] else response
 
@@ -498,13 +500,21 @@ def _streamed(profiled, response):
     return (_AsyncBody if getattr(response, "is_async", False) else _Body)(profiled, response.streaming_content)
 
 
+def _read(body):
+    if isinstance(body, _AsyncBody):
+        from asgiref.sync import async_to_sync
+
+        return async_to_sync(_all_of)(body)
+    for _ in body:
+        pass
+
+
 async def _all_of(body):
     if isinstance(body, _AsyncBody):
         async for _ in body:
             pass
     else:
-        for _ in body:
-            pass
+        _read(body)
 
 
 class _AsyncBody(_Body):

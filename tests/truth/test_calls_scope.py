@@ -312,7 +312,7 @@ def test_the_context_is_marked_and_unmarked_in_one_frame(folder):
         leaf()
     profile.disable()
     equal(counts(profile), {"twig": 19, "leaf": 3 * 19}, "calls")
-    equal(dict(contextvars.copy_context()).get("sonde.scope"), None, "what is left in the context")
+    equal([value for variable, value in contextvars.copy_context().items() if variable.name == "sonde.scope"], [()], "what is left in the context")
     nothing_is_left()
 
 
@@ -454,6 +454,7 @@ def test_threads_that_work_at_once(folder):
         thread.start()
     for thread in threads:
         thread.join()
+    equal(sorted(found), [500, 800, 1100], "threads that ended well")
     for n, profile in found.items():
         equal(counts(profile), {"bough": n, "twig": n, "leaf": 3 * n}, "calls of the thread of %d" % n)
         equal(len(profile.threads()), 1, "threads")
@@ -512,6 +513,8 @@ def test_what_limit_and_call_hand_on(folder):
     except ValueError:
         equal(scope.enter(), True, "the mark is gone after an exception")
         scope.leave()
+    else:
+        raise AssertionError("the exception of int() is gone")
     profile = Profile(builtins=False, signatures=False)  # made outside of limit(): not limited
     profile.enable()
     leaf()
