@@ -499,6 +499,38 @@ def test_greenlets_that_take_turns(folder):
     nothing_is_left()
 
 
+def test_a_child_of_fork_is_out_of_every_scope(folder):
+    """What has no scope goes on in it."""
+    scope, profile = scoped()
+    plain = Profile(builtins=False, signatures=False)
+    plain.enable()
+
+    def forks():
+        leaf()
+        child = os.fork()
+        if child:
+            return child
+        try:
+            twig(3)
+            profile.disable()
+            plain.disable()
+            nothing_is_left()
+            found = counts(profile), counts(plain)
+            os._exit(10 * found[0].get("twig", 0) + 2 * (found[0].get("leaf") != 1) + (found[1].get("leaf") != 4))
+        finally:
+            os._exit(255)
+
+    child = scope.call(forks)
+    twig(2)
+    scope.call(twig, 5)
+    plain.disable()
+    profile.disable()
+    equal(os.waitpid(child, 0), (child, 0), "what the child counted that it should not")
+    found = counts(profile)
+    equal((found["forks"], found["twig"], found["leaf"]), (1, 1, 6), "calls of the parent")
+    nothing_is_left()
+
+
 def test_what_limit_and_call_hand_on(folder):
     scope = _sonde.Scope()
     equal(scope.call(lambda *a, **kw: (a, kw), 1, 2, x=3), ((1, 2), {"x": 3}), "call()")

@@ -201,16 +201,22 @@ def test_asgi_exceptions_pass_through(folder):
         red()
         raise KeyError("mine")
 
-    for middleware, query in ((ASGIMiddleware(app), b""), (ASGIMiddleware(app), b"profile"), (ASGIMiddleware(app, keep=kept), b"")):
-        sent = Sent()
-        try:
-            asyncio.run(middleware(http(query=query), receive, sent))
-        except KeyError as raised:
-            equal((raised.args, sent), (("mine",), []), "what was raised, and sent")
-        else:
-            raise AssertionError("nothing was raised")
-    path, = glob.glob(os.path.join(kept, "*.sonde"))
-    equal(capture_calls(path)["red"], 1, "calls of red, kept")
+    def early(scope, receive, send):
+        """Raises before there is anything to await."""
+        red()
+        raise KeyError("mine")
+
+    for raises in (app, early):
+        for middleware, query in ((ASGIMiddleware(raises), b""), (ASGIMiddleware(raises), b"profile"), (ASGIMiddleware(raises, keep=kept), b"")):
+            sent = Sent()
+            try:
+                asyncio.run(middleware(http(query=query), receive, sent))
+            except KeyError as raised:
+                equal((raised.args, sent), (("mine",), []), "what was raised, and sent")
+                nothing_is_left()  # while the traceback has all of its frames
+            else:
+                raise AssertionError("nothing was raised")
+    equal([capture_calls(path)["red"] for path in glob.glob(os.path.join(kept, "*.sonde"))], [1, 1], "calls of red, kept")
     nothing_is_left()
 
 
@@ -238,6 +244,80 @@ def test_asgi_a_client_that_goes_away(folder):
     equal(asyncio.run(main(ASGIMiddleware(app, keep=kept), b"")), "cancelled", "what became of it")
     nothing_is_left()
     equal([capture_calls(path).get("red") for path in glob.glob(os.path.join(kept, "*.sonde"))], [7], "calls of red, kept")
+
+
+def in_a_child(work):
+    """What work() raised, as text, and "" for nothing, in a child that this process forks; the parent goes on."""
+    ends, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os.write(writes, b"")
+        except BaseException as why:
+            os.write(writes, repr(why).encode())
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with open(ends, "rb") as said:
+        text = said.read().decode()
+    equal(os.waitpid(child, 0), (child, 0), "how the child ended")
+    return text
+
+
+def test_a_child_of_a_request_is_not_followed(folder):
+    """Nor is what other threads were profiling at the fork."""
+    kept = os.path.join(folder, "kept")
+    said = []
+    waits, ends = threading.Event(), threading.Event()
+
+    def in_child():
+        nothing_is_left()
+        red()
+        equal(wsgi(WSGIMiddleware(wsgi_app), "/blue/3", "profile")[0], "200 OK", "a request in the child")
+        nothing_is_left()
+
+    async def app(scope, receive, send):
+        red()
+        said.append(in_a_child(in_child))
+        blue()
+
+    def slow(environ, start_response):
+        waits.set()
+        ends.wait(60)
+        red()
+        return []
+
+    other = threading.Thread(target=lambda: WSGIMiddleware(slow, keep=kept)(environ("/slow"), Started()))
+    other.start()
+    assert waits.wait(60), "the other request begins"
+    asyncio.run(ASGIMiddleware(app, keep=kept)(http(), receive, Sent()))
+    ends.set()
+    other.join()
+    equal(said, [""], "what the child says")
+    found = {Capture(path).info["meta"]["command"]: capture_calls(path) for path in glob.glob(os.path.join(kept, "*.sonde"))}
+    equal({what: (calls["red"], calls.get("blue", 0)) for what, calls in found.items()}, {"GET /": (1, 1), "GET /slow": (1, 0)}, "captures")
+    nothing_is_left()
+
+
+def test_a_child_that_answers_for_its_request_keeps_no_capture(folder):
+    kept = os.path.join(folder, "kept")
+    children = []
+
+    async def app(scope, receive, send):
+        children.append(os.fork())
+
+    middleware = ASGIMiddleware(app, keep=kept)
+    coroutine = middleware(http(), receive, Sent())
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        pass
+    finally:
+        if children == [0]:
+            os._exit(sum("-%d-" % os.getpid() in name for name in os.listdir(kept)))
+    equal(os.waitpid(children[0], 0), (children[0], 0), "captures of the child")
+    equal(len(os.listdir(kept)), 1, "captures")
 
 
 def test_asgi_captures_of_slow_requests(folder):
