@@ -39,6 +39,11 @@ _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]*)?")  # and a
 # ---- What is profiled, and for whom
 
 
+def _make_folder(path):
+    """For this user alone: what is kept there holds queries, and they hold tokens and the like."""
+    os.makedirs(path, mode=0o700, exist_ok=True)
+
+
 class _Settings:
     """The arguments that the middlewares share."""
 
@@ -54,7 +59,7 @@ class _Settings:
         self.argument, self.when, self.slower_than = argument, when, slower_than
         self.keep = None if keep is None else os.path.abspath(os.fsdecode(keep))
         if self.keep is not None:
-            os.makedirs(self.keep, exist_ok=True)
+            _make_folder(self.keep)
 
     def names(self, query):
         """Is the argument in this query, with a value or without?  Its name has no character that would be escaped."""
@@ -170,10 +175,13 @@ class _Request:
 
     def keep(self):
         """Saves the capture.  The answer is on its way by now, so a full disk is told to the log alone."""
+        from ._plot import write_whole
+        from ._record import bytes_of
+
         path = os.path.join(self.settings.keep, self.name())
         try:
-            os.makedirs(self.settings.keep, exist_ok=True)
-            self.recording.save(path)
+            _make_folder(self.settings.keep)
+            write_whole(path, bytes_of(self.recording._capture_now()), 0o600)
         except Exception as why:
             _log.warning("the profile of %s was not saved: %s", self.title, why)
 

@@ -373,6 +373,20 @@ def test_what_clients_send_stays_on_one_line(folder):
     equal(os.listdir(folder), ["kept"], "files")
 
 
+def test_captures_are_for_their_user_alone(folder):
+    before = os.umask(0o022)
+    try:
+        kept, shared = os.path.join(folder, "made", "kept"), os.path.join(folder, "shared")
+        os.mkdir(shared, 0o755)
+        for place in (kept, shared):
+            answer(ASGIMiddleware(asgi_app, keep=place), "/red/1", b"token=abc")
+            path, = glob.glob(os.path.join(place, "*"))
+            equal(oct(os.stat(path).st_mode & 0o7777), oct(0o600), "mode of a capture")
+        equal([oct(os.stat(place).st_mode & 0o7777) for place in (kept, shared)], [oct(0o700), oct(0o755)], "modes of the folder that was made, and of the other")
+    finally:
+        os.umask(before)
+
+
 def test_a_folder_that_is_gone_or_full_is_told_to_the_log(folder):
     kept = os.path.join(folder, "kept")
     middleware = ASGIMiddleware(asgi_app, keep=kept)
