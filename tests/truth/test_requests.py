@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PACKAGE_PATH, Capture, contains, equal, only, page_data, run_tests  # noqa: E402
@@ -249,11 +250,12 @@ def test_asgi_a_client_that_goes_away(folder):
 def in_a_child(work):
     """What work() raised, as text, and "" for nothing, in a child that this process forks; the parent goes on."""
     ends, writes = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads, from 3.12 on
+        child = os.fork()
     if not child:
         try:
             work()
-            os.write(writes, b"")
         except BaseException as why:
             os.write(writes, repr(why).encode())
         finally:
