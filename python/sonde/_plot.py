@@ -171,13 +171,16 @@ def _check(path, force):
         raise FileNotFoundError("{0!r} cannot be written: its folder does not exist".format(path))
 
 
-def write_whole(path, content):
-    """All of it or nothing: it is written beside, and then takes the name.  What is no plain file is written as it is."""
+def write_whole(path, content, mode=0o666):
+    """All of it or nothing: it is written beside, and then takes the name.  What is no plain file is written as it is.
+
+    A new file has what the umask leaves of `mode`.
+    """
     path = os.path.realpath(path)
     is_new = not os.path.exists(path)
     beside = "{0}.{1}.tmp".format(path, os.getpid()) if is_new or os.path.isfile(path) else path
     try:
-        with open(beside, "wb") as f:
+        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as f:
             f.write(content)
         if beside != path and not is_new:
             shutil.copymode(path, beside)

@@ -27,10 +27,21 @@ __all__ = ["ASGIMiddleware", "DjangoMiddleware", "WSGIMiddleware"]
 _log = logging.getLogger("sonde.web")
 _COLLECTOR = "calls"
 _numbers = itertools.count(1)  # of captures of this process
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")  # a proxy stands between: its address is not the client's
+# Headers of proxies, whatever they say: any client can send them, and servers that trust them have put what they say in
+# the place of the client's address and of Host.
+_FORWARDED = re.compile(
+    r"via|cdn-loop|cf-.+|x-envoy-.+|x-amzn-trace-id|(x-)?(original-)?forwarded(-.+)?"
+    r"|(.+-)?(client|cluster|connecting|originating|proxyuser|real|remote|user)-?(addr|address|ip)"
+)
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]*)?")  # and a port
 
 
 # ---- What is profiled, and for whom
+
+
+def _make_folder(path):
+    """For this user alone: what is kept there holds queries, and they hold tokens and the like."""
+    os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 class _Settings:
@@ -48,33 +59,51 @@ class _Settings:
         self.argument, self.when, self.slower_than = argument, when, slower_than
         self.keep = None if keep is None else os.path.abspath(os.fsdecode(keep))
         if self.keep is not None:
-            os.makedirs(self.keep, exist_ok=True)
+            _make_folder(self.keep)
 
     def names(self, query):
         """Is the argument in this query, with a value or without?  Its name has no character that would be escaped."""
         return any(part == self.argument or part.startswith(self.argument + "=") for part in query.split("&"))
 
-    def allows(self, request, address, header):
-        """May this client see a page?  `header` gives a header of the request by its name in small letters, or None."""
+    def allows(self, request, address, headers, server=""):
+        """May this client see a page?  `headers`: a function that gives {name in small letters, with dashes: value};
+        `server`: the name of the server, for a request that names none."""
         if self.when is not None:
             return bool(self.when(request))
-        return _is_loopback(address) and all(_is_loopback(hop) for name in _FORWARDED for hop in _hops(header(name)))
+        return _is_near(address, headers(), server)
 
 
-def _hops(value):
-    return [hop.strip() for hop in value.split(",")] if value else []
+def _is_near(address, headers, server):
+    """Does a client on this machine ask a server that it knows by an address of this machine?  By another name a page
+    from elsewhere may ask in its own name, which leads here by now (DNS rebinding)."""
+    if any(_FORWARDED.fullmatch(name) for name in headers):
+        return False
+    host = headers.get("host")
+    if host is None:
+        return server == "testserver" and _is_loopback(address)  # Django's test clients, in this process
+    if address == "testclient":  # Starlette's, in this process; no server gives that
+        return host == "testserver" or _is_local_name(host)
+    return _is_loopback(address) and _is_local_name(host)
+
+
+def _is_local_name(host):
+    found = _HOST.fullmatch(host.strip().lower())
+    return bool(found) and (found.group(2) == "localhost" or _is_loopback(found.group(1) or found.group(2)))
 
 
 @functools.lru_cache(256)
 def _is_loopback(address):
     """False of what is no address, as for a Unix socket: whoever is behind it may be anywhere."""
-    if address == "testclient":  # Starlette's TestClient, in this process; no server gives that
-        return True
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+
+
+def _headers_of(environ):
+    """Of a WSGI environ, or Django's META."""
+    return {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name.startswith("HTTP_")}
 
 
 # ---- The profile of one request
@@ -104,6 +133,7 @@ class _Request:
         from ._record import record
 
         self.began = time.time()
+        self.process = os.getpid()
         try:
             self.recording = record(_COLLECTOR)
             self.recording._facts = {"command": self.title}
@@ -133,6 +163,8 @@ class _Request:
             raise _Refused(str(why)) from why
 
     def is_kept(self):
+        if self.process != os.getpid():  # a child that the request forked, which is followed no more
+            return False
         return self.settings.keep is not None and self.seconds > self.settings.slower_than
 
     def name(self):
@@ -143,10 +175,13 @@ class _Request:
 
     def keep(self):
         """Saves the capture.  The answer is on its way by now, so a full disk is told to the log alone."""
+        from ._plot import write_whole
+        from ._record import bytes_of
+
         path = os.path.join(self.settings.keep, self.name())
         try:
-            os.makedirs(self.settings.keep, exist_ok=True)
-            self.recording.save(path)
+            _make_folder(self.settings.keep)
+            write_whole(path, bytes_of(self.recording._capture_now()), 0o600)
         except Exception as why:
             _log.warning("the profile of %s was not saved: %s", self.title, why)
 
@@ -192,10 +227,10 @@ async def _elsewhere(function, *args):
     return await job
 
 
-async def _started(request, awaitable):
-    """Awaits it as the request's own work; its exceptions pass through, and then the request has ended."""
+async def _started(request, function, *args):
+    """Awaits what it returns as the request's own work; exceptions pass through, and then the request has ended."""
     try:
-        return await request.steps(awaitable)
+        return await request.steps(request.scope.call(function, *args))
     except Exception:
         await _ended(request)
         raise
@@ -210,8 +245,8 @@ async def _ended(request):
         await _elsewhere(request.keep)
 
 
-async def _run(request, awaitable):
-    result = await _started(request, awaitable)
+async def _run(request, function, *args):
+    result = await _started(request, function, *args)
     await _ended(request)
     return result
 
@@ -250,16 +285,19 @@ class ASGIMiddleware:
         request = _begun(*what)
         if request is None:
             return await self.app(scope, receive, send)
-        await _run(request, self.app(scope, receive, send))
+        await _run(request, self.app, scope, receive, send)
 
     def _allows(self, scope):
         client = scope.get("client") or ("",)
 
-        def header(name):
-            found = [value for key, value in scope.get("headers", ()) if key == name.encode()]
-            return b",".join(found).decode("latin-1")
+        def headers():
+            found = {}
+            for key, value in scope.get("headers", ()):
+                found.setdefault(key.decode("latin-1").lower().replace("_", "-"), []).append(value.decode("latin-1"))
+            return {name: ",".join(values) for name, values in found.items()}
 
-        return self.settings.allows(scope, client[0], header)
+        server = scope.get("server") or ("",)
+        return self.settings.allows(scope, client[0], headers, server[0])
 
     async def _page(self, scope, receive, send, what):
         async def unsent(message):
@@ -274,7 +312,7 @@ class ASGIMiddleware:
             refused = why
             status, kind, body = _answer(refuse)
         else:
-            await _run(request, self.app(scope, receive, unsent))
+            await _run(request, self.app, scope, receive, unsent)
             status, kind, body = await _elsewhere(_answer, request.page)
         headers = [(name.lower().encode(), value.encode()) for name, value in _headers(kind, body)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -315,10 +353,8 @@ class WSGIMiddleware:
         return self.app(environ, start_response) if request is None else self._kept(request, environ, start_response)
 
     def _allows(self, environ):
-        def header(name):
-            return environ.get("HTTP_" + name.upper().replace("-", "_"))
-
-        return self.settings.allows(environ, environ.get("REMOTE_ADDR", ""), header)
+        address, server = environ.get("REMOTE_ADDR", ""), environ.get("SERVER_NAME", "")
+        return self.settings.allows(environ, address, lambda: _headers_of(environ), server)
 
     def _kept(self, request, environ, start_response):
         try:
@@ -417,10 +453,8 @@ class DjangoMiddleware:
         return (self.settings, is_page, request.method or "GET", request.path, query) if is_page or self._keeps else None
 
     def _allows(self, request):
-        def header(name):
-            return request.META.get("HTTP_" + name.upper().replace("-", "_"))
-
-        return self.settings.allows(request, request.META.get("REMOTE_ADDR", ""), header)
+        meta = request.META
+        return self.settings.allows(request, meta.get("REMOTE_ADDR", ""), lambda: _headers_of(meta), meta.get("SERVER_NAME", ""))
 
     def _perhaps(self, request):
         what = self._what(request)
@@ -436,8 +470,7 @@ class DjangoMiddleware:
             response = profiled.scope.call(self.get_response, request)
             body = _streamed(profiled, response)
             if what[1] and body is not None:
-                for _ in body:
-                    pass
+                _read(body)
         except BaseException:
             _end(profiled)
             raise
@@ -457,13 +490,13 @@ class DjangoMiddleware:
             return _django_refusal(why)
         if profiled is None:
             return await self.get_response(request)
-        response = await _started(profiled, self.get_response(request))
+        response = await _started(profiled, self.get_response, request)
         body = _streamed(profiled, response)
         if body is not None and not what[1]:
             response.streaming_content = body
             return response
         if body is not None:
-            await _started(profiled, _all_of(body))
+            await _started(profiled, _all_of, body)
         await _ended(profiled)
         return _django_page(await _elsewhere(_answer, profiled.page), response) if what[1] else response
 
@@ -475,13 +508,21 @@ def _streamed(profiled, response):
     return (_AsyncBody if getattr(response, "is_async", False) else _Body)(profiled, response.streaming_content)
 
 
+def _read(body):
+    if isinstance(body, _AsyncBody):
+        from asgiref.sync import async_to_sync
+
+        return async_to_sync(_all_of)(body)
+    for _ in body:
+        pass
+
+
 async def _all_of(body):
     if isinstance(body, _AsyncBody):
         async for _ in body:
             pass
     else:
-        for _ in body:
-            pass
+        _read(body)
 
 
 class _AsyncBody(_Body):

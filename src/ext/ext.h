@@ -54,10 +54,11 @@ struct sd_ext {
     PyObject *free[SD_FREE_SECTIONS]; /* ended sections, to be used again */
     int n_free;
     /* Dropped with the last type: */
-    PyObject *current;           /* ContextVar: a struct sd_py_nest */
-    PyObject *scopes;            /* ContextVar: what py_scope.c marks contexts with */
-    uint64_t n_tasks;            /* asyncio tasks met so far */
-    PyObject *words[SD_N_WORDS]; /* "bytes", "wall", ... */
+    PyObject *current; /* ContextVar: a struct sd_py_nest */
+    PyObject *scopes;  /* ContextVar: what py_scope.c marks contexts with */
+    bool scopes_watch_forks;
+    uint64_t n_tasks;                /* asyncio tasks met so far */
+    PyObject *words[SD_N_WORDS];     /* "bytes", "wall", ... */
     PyObject *asyncio[SD_N_ASYNCIO]; /* the names below, made once */
 };
 

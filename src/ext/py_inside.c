@@ -66,22 +66,21 @@ static PyObject *after_fork(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *names_of_hooks(void)
+static PyObject *names_of_hooks(PyMethodDef *before, PyMethodDef *in_child)
 {
-    static PyMethodDef methods[] = { { "before_fork", before_fork, METH_NOARGS, NULL },
-                                     { "after_fork", after_fork, METH_NOARGS, NULL } };
+    PyObject *after = PyCFunction_New(in_child, NULL);
 
-    return Py_BuildValue("{sNsN}", "before", PyCFunction_New(&methods[0], NULL),
-                         "after_in_child", PyCFunction_New(&methods[1], NULL));
+    return before ? Py_BuildValue("{sNsN}", "before", PyCFunction_New(before, NULL),
+                                  "after_in_child", after)
+                  : Py_BuildValue("{sN}", "after_in_child", after);
 }
 
-/* A child that becomes another program at once (subprocess) is not told of. */
-static void watch_forks(void)
+void sd_ext_watch_forks(PyMethodDef *before, PyMethodDef *in_child)
 {
     PyObject *posix = PyImport_ImportModule("posix");
     PyObject *add = posix ? PyObject_GetAttrString(posix, "register_at_fork") : NULL;
     PyObject *none = add ? PyTuple_New(0) : NULL;
-    PyObject *names = none ? names_of_hooks() : NULL;
+    PyObject *names = none ? names_of_hooks(before, in_child) : NULL;
     PyObject *done = names ? PyObject_Call(add, none, names) : NULL;
 
     if (!done)
@@ -116,6 +115,8 @@ void sd_ext_stop_inside_soon(void)
 
 static void watch_process(bool follows_forks)
 {
+    static PyMethodDef before = { "before_fork", before_fork, METH_NOARGS, NULL },
+                       in_child = { "after_fork", after_fork, METH_NOARGS, NULL };
     static bool has_at_exit, watches_forks;
 
     if (!has_at_exit)
@@ -123,7 +124,7 @@ static void watch_process(bool follows_forks)
     has_at_exit = true;
     if (!watches_forks && follows_forks) {
         watches_forks = true;
-        watch_forks();
+        sd_ext_watch_forks(&before, &in_child);
     }
 }
 

@@ -2,7 +2,8 @@
 """web_server.py FRAMEWORK [KEEP SLOWER_THAN]: an application behind sonde.web on a port of 127.0.0.1, which is printed.
 
 /sync/COLOUR/N and /async/COLOUR/N call COLOUR N times, and other requests run between any two; /stream/COLOUR/N does so
-while it answers, a part each time.  FRAMEWORK: fastapi, flask, django-wsgi, django-asgi.  Ends with its stdin.
+while it answers, a part each time, and Django's /other-stream/ with async parts under WSGI, and sync ones under ASGI.
+FRAMEWORK: fastapi, flask, django-wsgi, django-asgi.  Ends with its stdin.
 """
 import asyncio
 import os
@@ -10,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+import warnings
 
 MIDDLEWARE = {"keep": sys.argv[2], "slower_than": float(sys.argv[3])} if len(sys.argv) > 2 else {}
 
@@ -103,6 +105,7 @@ def django(kind):
     from django.http import HttpResponse, StreamingHttpResponse
     from django.urls import path
 
+    warnings.filterwarnings("ignore", "StreamingHttpResponse must consume")  # the other kind of parts
     def sync_endpoint(request, colour, n):
         return HttpResponse(sync_work(colour, n))
 
@@ -112,11 +115,14 @@ def django(kind):
     def stream_endpoint(request, colour, n):
         return StreamingHttpResponse((async_parts if kind == "asgi" else parts)(colour, n))
 
+    def other_stream_endpoint(request, colour, n):
+        return StreamingHttpResponse((parts if kind == "asgi" else async_parts)(colour, n))
+
     settings.configure(DEBUG=False, ALLOWED_HOSTS=["*"], ROOT_URLCONF=__name__, SECRET_KEY="x",
                        MIDDLEWARE=["sonde.web.DjangoMiddleware", "django.middleware.common.CommonMiddleware"],
                        **({"SONDE_WEB": MIDDLEWARE} if MIDDLEWARE else {}))
     globals()["urlpatterns"] = [path("sync/<colour>/<int:n>", sync_endpoint), path("async/<colour>/<int:n>", async_endpoint),
-                                path("stream/<colour>/<int:n>", stream_endpoint)]
+                                path("stream/<colour>/<int:n>", stream_endpoint), path("other-stream/<colour>/<int:n>", other_stream_endpoint)]
     import django
 
     django.setup()

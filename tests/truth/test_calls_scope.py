@@ -312,7 +312,7 @@ def test_the_context_is_marked_and_unmarked_in_one_frame(folder):
         leaf()
     profile.disable()
     equal(counts(profile), {"twig": 19, "leaf": 3 * 19}, "calls")
-    equal(dict(contextvars.copy_context()).get("sonde.scope"), None, "what is left in the context")
+    equal([value for variable, value in contextvars.copy_context().items() if variable.name == "sonde.scope"], [()], "what is left in the context")
     nothing_is_left()
 
 
@@ -454,6 +454,7 @@ def test_threads_that_work_at_once(folder):
         thread.start()
     for thread in threads:
         thread.join()
+    equal(sorted(found), [500, 800, 1100], "threads that ended well")
     for n, profile in found.items():
         equal(counts(profile), {"bough": n, "twig": n, "leaf": 3 * n}, "calls of the thread of %d" % n)
         equal(len(profile.threads()), 1, "threads")
@@ -498,6 +499,38 @@ def test_greenlets_that_take_turns(folder):
     nothing_is_left()
 
 
+def test_a_child_of_fork_is_out_of_every_scope(folder):
+    """What has no scope goes on in it."""
+    scope, profile = scoped()
+    plain = Profile(builtins=False, signatures=False)
+    plain.enable()
+
+    def forks():
+        leaf()
+        child = os.fork()
+        if child:
+            return child
+        try:
+            twig(3)
+            profile.disable()
+            plain.disable()
+            nothing_is_left()
+            found = counts(profile), counts(plain)
+            os._exit(10 * found[0].get("twig", 0) + 2 * (found[0].get("leaf") != 1) + (found[1].get("leaf") != 4))
+        finally:
+            os._exit(255)
+
+    child = scope.call(forks)
+    twig(2)
+    scope.call(twig, 5)
+    plain.disable()
+    profile.disable()
+    equal(os.waitpid(child, 0), (child, 0), "what the child counted that it should not")
+    found = counts(profile)
+    equal((found["forks"], found["twig"], found["leaf"]), (1, 1, 6), "calls of the parent")
+    nothing_is_left()
+
+
 def test_what_limit_and_call_hand_on(folder):
     scope = _sonde.Scope()
     equal(scope.call(lambda *a, **kw: (a, kw), 1, 2, x=3), ((1, 2), {"x": 3}), "call()")
@@ -512,6 +545,8 @@ def test_what_limit_and_call_hand_on(folder):
     except ValueError:
         equal(scope.enter(), True, "the mark is gone after an exception")
         scope.leave()
+    else:
+        raise AssertionError("the exception of int() is gone")
     profile = Profile(builtins=False, signatures=False)  # made outside of limit(): not limited
     profile.enable()
     leaf()

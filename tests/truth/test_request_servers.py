@@ -130,11 +130,11 @@ def test_flask(folder):
 
 
 def test_django_wsgi(folder):
-    check(folder, "django-wsgi", ("sync", "async", "stream"))
+    check(folder, "django-wsgi", ("sync", "async", "stream", "other-stream"))
 
 
 def test_django_asgi(folder):
-    check(folder, "django-asgi", ("async", "sync", "stream"))
+    check(folder, "django-asgi", ("async", "sync", "stream", "other-stream"))
 
 
 def test_django_settings(folder):

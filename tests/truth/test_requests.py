@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PACKAGE_PATH, Capture, contains, equal, only, page_data, run_tests  # noqa: E402
@@ -55,7 +56,7 @@ def capture_calls(path):
 # ---- ASGI
 
 
-def http(path="/", query=b"", client=("127.0.0.1", 4711), method="GET", headers=()):
+def http(path="/", query=b"", client=("127.0.0.1", 4711), method="GET", headers=((b"host", b"127.0.0.1:8000"),)):
     return {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path, "query_string": query,
             "headers": list(headers), "client": client, "server": ("127.0.0.1", 80)}
 
@@ -150,8 +151,16 @@ def test_asgi_a_request_that_is_not_profiled(folder):
     equal(os.listdir(os.path.join(folder, "kept")), [], "captures")
 
 
+PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded", "x-original-forwarded-for", "x-real-ip", "via", "cf-connecting-ip", "cdn-loop",
+           "true-client-ip", "x-client-ip", "x-cluster-client-ip", "fastly-client-ip", "x-remote-addr", "x-azure-clientip", "x-envoy-external-address")
+NEAR = ("localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "127.8.9.10", "[::1]", "[::1]:8000")
+FAR = ("", "evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "testserver", "::1", "[localhost",
+       "localhost:80:80", "localhost@evil.example", "127.0.0.1,evil.example")
+
+
 def test_asgi_who_gets_a_page(folder):
-    def kind(client, when=None, headers=()):
+    def kind(client, when=None, headers=(), host=b"localhost:8000"):
+        headers = list(headers) + ([] if host is None else [(b"host", host)])
         return answer(ASGIMiddleware(asgi_app, when=when), "/red/1", b"profile", client=client, headers=headers).status
 
     yes, no = 200, 201
@@ -160,10 +169,20 @@ def test_asgi_who_gets_a_page(folder):
     for host in ("10.0.0.1", "::2", "192.0.2.7", "::ffff:192.0.2.7", "localhost", ""):
         equal(kind((host, 1)), no, "status for " + host)
     equal(kind(None), no, "status for a Unix socket")
-    for name, value, wanted in ((b"x-forwarded-for", b"192.0.2.7", no), (b"x-forwarded-for", b"127.0.0.1, 192.0.2.7", no), (b"x-forwarded-for", b"127.0.0.1", yes),
-                                (b"x-real-ip", b"192.0.2.7", no), (b"forwarded", b"for=192.0.2.7", no), (b"accept", b"x", yes)):
-        equal(kind(("127.0.0.1", 1), headers=[(name, value)]), wanted, "status with %s: %s" % (name.decode(), value.decode()))
-    equal(kind(("10.0.0.1", 1), when=lambda scope: scope["path"] == "/red/1"), yes, "status where when() says yes")
+    equal(kind(("127.0.0.1", 1), headers=[(b"accept", b"x"), (b"user-agent", b"127.0.0.1"), (b"cache-control", b"no-cache")]), yes, "other headers")
+    for name in PROXIES:
+        for value in (b"192.0.2.7", b"127.0.0.1", b"testclient", b""):
+            for client in ("127.0.0.1", "testclient"):  # as where the server trusts what any client sends
+                equal(kind((client, 1), headers=[(name.encode(), value)]), no, "status of %s with %s: %s" % (client, name, value.decode()))
+    equal(kind(("127.0.0.1", 1), headers=[(b"X_Forwarded_For", b"127.0.0.1")]), no, "status with X_Forwarded_For")
+    for host in NEAR:
+        equal(kind(("127.0.0.1", 1), host=host.encode()), yes, "status for Host: " + host)
+    for host in FAR:
+        equal(kind(("127.0.0.1", 1), host=host.encode()), no, "status for Host: " + host)
+    equal(kind(("127.0.0.1", 1), host=b"localhost", headers=[(b"host", b"evil.example")]), no, "status with two hosts")
+    equal(kind(("127.0.0.1", 1), host=None), no, "status without Host")
+    equal((kind(("testclient", 1), host=b"testserver"), kind(("testclient", 1), host=b"evil.example")), (yes, no), "status for a test client")
+    equal(kind(("10.0.0.1", 1), when=lambda scope: scope["path"] == "/red/1", headers=[(b"via", b"x")], host=b"a.example"), yes, "status where when() says yes")
     equal(kind(("127.0.0.1", 1), when=lambda scope: None), no, "status where when() says no")
 
 
@@ -183,16 +202,22 @@ def test_asgi_exceptions_pass_through(folder):
         red()
         raise KeyError("mine")
 
-    for middleware, query in ((ASGIMiddleware(app), b""), (ASGIMiddleware(app), b"profile"), (ASGIMiddleware(app, keep=kept), b"")):
-        sent = Sent()
-        try:
-            asyncio.run(middleware(http(query=query), receive, sent))
-        except KeyError as raised:
-            equal((raised.args, sent), (("mine",), []), "what was raised, and sent")
-        else:
-            raise AssertionError("nothing was raised")
-    path, = glob.glob(os.path.join(kept, "*.sonde"))
-    equal(capture_calls(path)["red"], 1, "calls of red, kept")
+    def early(scope, receive, send):
+        """Raises before there is anything to await."""
+        red()
+        raise KeyError("mine")
+
+    for raises in (app, early):
+        for middleware, query in ((ASGIMiddleware(raises), b""), (ASGIMiddleware(raises), b"profile"), (ASGIMiddleware(raises, keep=kept), b"")):
+            sent = Sent()
+            try:
+                asyncio.run(middleware(http(query=query), receive, sent))
+            except KeyError as raised:
+                equal((raised.args, sent), (("mine",), []), "what was raised, and sent")
+                nothing_is_left()  # while the traceback has all of its frames
+            else:
+                raise AssertionError("nothing was raised")
+    equal([capture_calls(path)["red"] for path in glob.glob(os.path.join(kept, "*.sonde"))], [1, 1], "calls of red, kept")
     nothing_is_left()
 
 
@@ -220,6 +245,81 @@ def test_asgi_a_client_that_goes_away(folder):
     equal(asyncio.run(main(ASGIMiddleware(app, keep=kept), b"")), "cancelled", "what became of it")
     nothing_is_left()
     equal([capture_calls(path).get("red") for path in glob.glob(os.path.join(kept, "*.sonde"))], [7], "calls of red, kept")
+
+
+def in_a_child(work):
+    """What work() raised, as text, and "" for nothing, in a child that this process forks; the parent goes on."""
+    ends, writes = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads, from 3.12 on
+        child = os.fork()
+    if not child:
+        try:
+            work()
+        except BaseException as why:
+            os.write(writes, repr(why).encode())
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with open(ends, "rb") as said:
+        text = said.read().decode()
+    equal(os.waitpid(child, 0), (child, 0), "how the child ended")
+    return text
+
+
+def test_a_child_of_a_request_is_not_followed(folder):
+    """Nor is what other threads were profiling at the fork."""
+    kept = os.path.join(folder, "kept")
+    said = []
+    waits, ends = threading.Event(), threading.Event()
+
+    def in_child():
+        nothing_is_left()
+        red()
+        equal(wsgi(WSGIMiddleware(wsgi_app), "/blue/3", "profile")[0], "200 OK", "a request in the child")
+        nothing_is_left()
+
+    async def app(scope, receive, send):
+        red()
+        said.append(in_a_child(in_child))
+        blue()
+
+    def slow(environ, start_response):
+        waits.set()
+        ends.wait(60)
+        red()
+        return []
+
+    other = threading.Thread(target=lambda: WSGIMiddleware(slow, keep=kept)(environ("/slow"), Started()))
+    other.start()
+    assert waits.wait(60), "the other request begins"
+    asyncio.run(ASGIMiddleware(app, keep=kept)(http(), receive, Sent()))
+    ends.set()
+    other.join()
+    equal(said, [""], "what the child says")
+    found = {Capture(path).info["meta"]["command"]: capture_calls(path) for path in glob.glob(os.path.join(kept, "*.sonde"))}
+    equal({what: (calls["red"], calls.get("blue", 0)) for what, calls in found.items()}, {"GET /": (1, 1), "GET /slow": (1, 0)}, "captures")
+    nothing_is_left()
+
+
+def test_a_child_that_answers_for_its_request_keeps_no_capture(folder):
+    kept = os.path.join(folder, "kept")
+    children = []
+
+    async def app(scope, receive, send):
+        children.append(os.fork())
+
+    middleware = ASGIMiddleware(app, keep=kept)
+    coroutine = middleware(http(), receive, Sent())
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        pass
+    finally:
+        if children == [0]:
+            os._exit(sum("-%d-" % os.getpid() in name for name in os.listdir(kept)))
+    equal(os.waitpid(children[0], 0), (children[0], 0), "captures of the child")
+    equal(len(os.listdir(kept)), 1, "captures")
 
 
 def test_asgi_captures_of_slow_requests(folder):
@@ -275,6 +375,20 @@ def test_what_clients_send_stays_on_one_line(folder):
     equal(os.listdir(folder), ["kept"], "files")
 
 
+def test_captures_are_for_their_user_alone(folder):
+    before = os.umask(0o022)
+    try:
+        kept, shared = os.path.join(folder, "made", "kept"), os.path.join(folder, "shared")
+        os.mkdir(shared, 0o755)
+        for place in (kept, shared):
+            answer(ASGIMiddleware(asgi_app, keep=place), "/red/1", b"token=abc")
+            path, = glob.glob(os.path.join(place, "*"))
+            equal(oct(os.stat(path).st_mode & 0o7777), oct(0o600), "mode of a capture")
+        equal([oct(os.stat(place).st_mode & 0o7777) for place in (kept, shared)], [oct(0o700), oct(0o755)], "modes of the folder that was made, and of the other")
+    finally:
+        os.umask(before)
+
+
 def test_a_folder_that_is_gone_or_full_is_told_to_the_log(folder):
     kept = os.path.join(folder, "kept")
     middleware = ASGIMiddleware(asgi_app, keep=kept)
@@ -306,7 +420,8 @@ def test_a_folder_that_is_gone_or_full_is_told_to_the_log(folder):
 
 
 def environ(path="/", query="", address="127.0.0.1", **more):
-    return dict({"REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_ADDR": address}, **more)
+    return dict({"REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_ADDR": address,
+                 "HTTP_HOST": "127.0.0.1:8000"}, **more)
 
 
 def wsgi_app(environ, start_response):
@@ -381,6 +496,31 @@ def test_wsgi_a_request_that_is_not_profiled(folder):
         assert found[0] is given and found[1] is started, "other objects"
         equal(found[2:], (None, [None] * 6 if hasattr(sys, "monitoring") else None), "hooks")
     equal(wsgi(WSGIMiddleware(wsgi_app, when=lambda environ: environ["REMOTE_ADDR"] == "10.0.0.1"), "/red/1", "profile", "10.0.0.1")[0], "200 OK", "when()")
+
+
+def test_wsgi_who_gets_a_page(folder):
+    def status(**more):
+        return wsgi(WSGIMiddleware(wsgi_app), "/red/1", "profile", **more)[0]
+
+    yes, no = "200 OK", "201 Created"
+    for name in PROXIES:
+        equal(status(**{"HTTP_" + name.upper().replace("-", "_"): "127.0.0.1"}), no, "status with " + name)
+    for host in NEAR:
+        equal(status(HTTP_HOST=host), yes, "status for Host: " + host)
+    for host in FAR:
+        equal(status(HTTP_HOST=host), no, "status for Host: " + host)
+    equal(status(address="testclient"), yes, "status for a test client")
+
+    def status_without_host(**more):
+        given = environ("/red/1", "profile", **more)
+        del given["HTTP_HOST"]
+        started = Started()
+        b"".join(WSGIMiddleware(wsgi_app)(given, started))
+        return started[0][0]
+
+    equal(status_without_host(SERVER_NAME="testserver"), yes, "status for Django's test client")
+    equal(status_without_host(SERVER_NAME="testserver", address="10.0.0.1"), no, "status for another's address")
+    equal((status_without_host(), status_without_host(SERVER_NAME="localhost")), (no, no), "status without Host")
 
 
 def test_wsgi_captures_and_streams(folder):

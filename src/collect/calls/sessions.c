@@ -732,6 +732,16 @@ int sd_calls_session_start(struct sd_calls_session *s)
     return 0;
 }
 
+/* The variable of one that has ended may have gone with its interpreter. */
+static void choose_scope(void)
+{
+    calls.scope = (struct sd_scope){ 0 };
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        if (s->request.scope.id)
+            calls.scope = s->request.scope;
+    sd_assert(!calls.n_scoped == !calls.scope.id);
+}
+
 static void deactivate(struct sd_calls_session *s)
 {
     struct sd_calls_session **link = &calls.active;
@@ -743,6 +753,7 @@ static void deactivate(struct sd_calls_session *s)
     s->is_active = false;
     sd_assert(!s->request.scope.id || calls.n_scoped > 0);
     calls.n_scoped -= s->request.scope.id != 0;
+    choose_scope();
     announce();
 }
 
@@ -757,6 +768,23 @@ void sd_calls_session_stop(struct sd_calls_session *s)
     pthread_mutex_unlock(&calls.lock);
     for (size_t i = 0; s->request.timer && i < s->n_trees; i++)
         sd_call_tree_end(s->trees[i]);
+}
+
+static struct sd_calls_session *any_scoped(void)
+{
+    struct sd_calls_session *s = calls.active;
+
+    while (s && !s->request.scope.id)
+        s = s->next;
+    return s;
+}
+
+/* A user's clock may change the list at each. */
+void sd_calls_sessions_end_scoped(void)
+{
+    for (struct sd_calls_session *s; (s = any_scoped());)
+        sd_calls_session_stop(s);
+    sd_assert(calls.n_scoped == 0);
 }
 
 void sd_calls_session_set_costs(struct sd_calls_session *s,

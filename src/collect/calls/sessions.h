@@ -18,7 +18,8 @@
  * All scopes of an interpreter have the same variable.
  *
  * Fork: the trees of a capture are the parent's, and the child makes its own at its
- * first event; those in memory are a copy, in which the child goes on. */
+ * first event; those in memory are a copy, in which the child goes on, but for those
+ * with a scope (sd_calls_sessions_end_scoped). */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,6 +74,9 @@ int sd_calls_session_new(const struct sd_calls_request *request,
 int sd_calls_session_start(struct sd_calls_session *s);
 /* Ends what is open in all its trees, and follows no more. */
 void sd_calls_session_stop(struct sd_calls_session *s);
+/* Stops all that have a scope, as a child of fork does: it is no part of the work that
+ * forked, and may live long.  The caller then tells the front what is wanted. */
+void sd_calls_sessions_end_scoped(void);
 /* What tracing it costs is this, by what is known now. */
 void sd_calls_session_set_costs(struct sd_calls_session *s,
                                 const struct sd_call_costs *costs);

@@ -636,6 +636,66 @@ static void *work_in_context(void *of)
     return NULL;
 }
 
+static uint64_t count_asking(const struct sd_scope *s)
+{
+    ++*(unsigned *)s->variable;
+    return context;
+}
+
+static struct sd_calls_session *asking_session(uint64_t id, unsigned *n)
+{
+    struct sd_scope before = sd_calls_limit((struct sd_scope){
+        .id = id, .variable = n, .state = count_asking, .is_here = is_in_context });
+    struct sd_calls_session *s = session(SD_CALLS_PYTHON);
+
+    sd_calls_limit(before);
+    return s;
+}
+
+/* As where two interpreters have scopes, and one of them ends. */
+TEST(the_variable_of_a_scope_that_has_ended_is_not_asked)
+{
+    unsigned n_first = 0, n_second = 0, asked;
+    struct sd_calls_session *first = asking_session(2, &n_first),
+                            *second = asking_session(4, &n_second);
+
+    context = 4;
+    CHECK(sd_calls_session_start(first) == 0 && sd_calls_session_start(second) == 0);
+    work(1);
+    CHECK(n_second > 0);
+    sd_calls_session_stop(second);
+    asked = n_second;
+    work(1);
+    CHECK(n_second == asked && n_first > 0);
+    sd_calls_session_stop(first);
+    CHECK(calls_of(first, 32) == 2 && calls_of(second, 32) == 1);
+    sd_calls_session_free(first);
+    sd_calls_session_free(second);
+}
+
+TEST(sessions_with_a_scope_end_and_others_go_on)
+{
+    struct sd_calls_session *two = scoped_session(2, SD_CALLS_PYTHON),
+                            *plain = session(SD_CALLS_PYTHON),
+                            *four = scoped_session(4, SD_CALLS_PYTHON | SD_CALLS_C);
+
+    context = 4;
+    CHECK(sd_calls_session_start(two) == 0 && sd_calls_session_start(plain) == 0 &&
+          sd_calls_session_start(four) == 0);
+    work(1);
+    sd_calls_sessions_end_scoped();
+    CHECK(!two->is_active && !four->is_active && plain->is_active);
+    CHECK(sd_calls_sessions_want() == SD_CALLS_PYTHON);
+    work(1);
+    sd_calls_session_stop(two); /* once more is nothing */
+    sd_calls_session_stop(plain);
+    CHECK(calls_of(two, 32) == 1 && calls_of(four, 32) == 1 &&
+          calls_of(plain, 32) == 2);
+    sd_calls_session_free(two);
+    sd_calls_session_free(plain);
+    sd_calls_session_free(four);
+}
+
 TEST(a_scope_is_entered_in_any_thread)
 {
     struct sd_calls_session *s = scoped_session(2, SD_CALLS_PYTHON);

@@ -1,11 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "ext/calls/py_scope.h"
 
+#include "collect/calls/front.h"
 #include "collect/calls/sessions.h"
+#include "ext/py_inside.h"
 
 static const struct sd_scope *scope_of(PyObject *self)
 {
     return &((struct sd_py_scope *)self)->scope;
+}
+
+/* What a request forks would be followed for as long as it lives. */
+static PyObject *end_in_child(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    sd_calls_sessions_end_scoped();
+    if (sd_calls_listen(sd_calls_sessions_want()) < 0)
+        PyErr_Clear(); /* there is nobody to tell */
+    Py_RETURN_NONE;
+}
+
+/* An interpreter has hooks of its own. */
+static void watch_forks(struct sd_ext *ext)
+{
+    static PyMethodDef in_child = { "end_scopes", end_in_child, METH_NOARGS, NULL };
+
+    if (!ext->scopes_watch_forks)
+        sd_ext_watch_forks(NULL, &in_child);
+    ext->scopes_watch_forks = true;
 }
 
 static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -16,6 +38,7 @@ static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
     if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, ":Scope", names))
         return NULL;
+    watch_forks(ext);
     self = type->tp_alloc(type, 0);
     if (self)
         ((struct sd_py_scope *)self)->scope = sd_scope_new(ext->scopes);
