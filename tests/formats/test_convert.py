@@ -188,7 +188,7 @@ def test_every_output_is_written_of_its_evidence_and_refused_without(folder):
     """No file of nothing: the sentence says what is missing and how to record it."""
     listed = sonde("convert", "--list").out.splitlines()
     outputs = [(line.split()[0], line.split()[1]) for line in listed]
-    helpers.equal({name for name, _ in outputs}, set.union({"lprof", "mprof", "plot"}, STACKS, OVER_TIME, ALWAYS), "outputs")
+    helpers.equal({name for name, _ in outputs}, set.union({"lprof", "mprof", "plot", "pyperf"}, STACKS, OVER_TIME, ALWAYS), "outputs")
     for collector, written in sorted(WRITTEN.items()):
         program = SMALL if collector == "sections" else SMALL.replace("import sonde", "").replace('with sonde.section("only"):', "if True:")
         with open(os.path.join(folder, "small.py"), "w") as f:

@@ -162,7 +162,7 @@ static int write_file(const struct sd_export_request *w, const struct sd_output 
 {
     unsigned gives = from->profile ? 0 : w->choice.input->gives;
     const struct sd_output_job job = {
-        .from = path,
+        .from = sd_input_path(path),
         .name = w->choice.from,
         .to = w->choice.to,
         .profile = from->profile,
