@@ -34,6 +34,7 @@ class Attached:
         from ._plot import _program
 
         verb, *options = _words(outside)
+        self.process = None
         command = [_program(), verb, "--pid", str(os.getpid()), "-v", "-o", path] + options
         _sonde._let_look(-1)  # it asks at once, and has no number before
         try:
@@ -45,7 +46,15 @@ class Attached:
             self._wait_until_it_records()
         except BaseException:
             _sonde._let_look(0)
+            self._kill()
             raise
+
+    def _kill(self):
+        """What was started is neither left to itself nor to be waited for: nothing is recorded."""
+        if self.process is not None:
+            self.process.kill()  # nothing, where it has ended
+            self.process.wait()
+            self.process.stderr.close()
 
     def _wait_until_it_records(self):
         for line in self.process.stderr:

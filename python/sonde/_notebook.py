@@ -164,8 +164,10 @@ class CellRecording(Recording):
         self.used = usage
 
     def end(self):
-        for one in self._ends:
-            one.__exit__(None, None, None)
+        try:
+            self._ends[0].__exit__(None, None, None)
+        finally:
+            self._ends[1].__exit__(None, None, None)
 
     def __str__(self):
         if not self._has_ended:
@@ -377,7 +379,7 @@ class Cells:
                     shell.showtraceback = before
 
         def shown(*args, **kw):
-            self._end(entry)
+            self._end(entry)  # what it raised itself is told after the cell
             return shell.showtraceback(*args, **kw)
 
         entry[5] = restore
@@ -388,24 +390,30 @@ class Cells:
         restore, entry[5] = entry[5], None
         if restore is None:
             return
-        if entry[2] is not None:
-            entry[2].end()
-        else:
-            entry[3].__exit__(None, None, None)
-        restore()
+        restore()  # first: whatever the end does, IPython has its own function again
+        try:
+            if entry[2] is not None:
+                entry[2].end()
+            else:
+                entry[3].__exit__(None, None, None)
+        except Exception as why:
+            entry[4] = why
 
     def _newest(self):
         """The name under which the cell that runs is compiled, and its number."""
         names = getattr(self.shell.compile, "_filename_map", None)
-        return list(names.items())[-1] if names else (None, self.shell.execution_count)
+        # By the number: a cell that runs again keeps its old place among the names.
+        return max(names.items(), key=lambda item: item[1]) if names else (None, self.shell.execution_count)
 
     def after(self, result=None):
         if not self.running:
             return
         entry = self.running.pop()
         self._end(entry)
-        _, line, made, usage = entry[:4]
-        if made is not None:
+        _, line, made, usage, failure = entry[:5]
+        if failure is not None and (made or usage):
+            print("sonde: this cell could not be recorded: {0}: {1}".format(type(failure).__name__, failure), file=sys.stderr)
+        elif made is not None:
             show(self.shell, made, line)
         elif usage is not None and self.is_watched:
             print("sonde: {0}".format(usage))

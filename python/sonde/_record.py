@@ -25,6 +25,7 @@ class Recording(_sonde.Recording):
     _scratch = None
     _attached = None
     _facts = {}  # more that is to be known of it, by name
+    _pid = 0  # the process in which it began
     _codes = ()  # whose lines are counted, besides those of functions that `only` names
 
     # Called by the extension, where there is a capture on the disk.
@@ -33,9 +34,11 @@ class Recording(_sonde.Recording):
         """(path, None): the capture to be made; (None, folder): the one to be joined."""
         from ._scratch import Scratch
 
+        self._pid = os.getpid()
+        if self._place == "attached" and any(one._place == "attached" and one._pid == self._pid for one in _running):
+            # The kernel lets one process look: the second would take the right from the first.
+            raise RuntimeError("a block of sonde.record() is being recorded already; end it before the next begins")
         self._scratch = Scratch("record")
-        if not _running:
-            atexit.register(_end_at_exit)
         _running.append(self)
         if self._place == "own":
             return self._scratch.path, None
@@ -46,22 +49,29 @@ class Recording(_sonde.Recording):
 
     def _end(self, is_ours):
         attached, self._attached = self._attached, None
-        if is_ours and attached is not None:
-            attached.end()
-        _running.remove(self)
         scratch, self._scratch = self._scratch, None
-        if is_ours:
-            self._source = scratch.keep()
+        try:
+            if is_ours and attached is not None:
+                attached.end()
+            if is_ours:
+                self._source = scratch.keep()
+        finally:
+            if is_ours:
+                scratch.drop()  # again, where its end was not reached
+            if self in _running:
+                _running.remove(self)
 
     def _give_up(self):
         attached, self._attached = self._attached, None
-        if attached is not None:
-            attached.end()
-        if self in _running:
-            _running.remove(self)
         scratch, self._scratch = self._scratch, None
-        if scratch is not None:
-            scratch.drop()
+        try:
+            if attached is not None:
+                attached.end()
+        finally:
+            if self in _running:
+                _running.remove(self)
+            if scratch is not None:
+                scratch.drop()
 
     # What was recorded.
 
@@ -146,8 +156,9 @@ def record(*collectors, **options):
         print(r)
 
     Options are those of the collectors (sonde.collectors() lists them), with _ for -: one that several collectors have is meant of
-    all of them, and calls_cpu=True of calls alone.  The thread of the block is recorded, with threads that are started inside.
-    Recordings may nest; what a process can do only once ("alloc") is refused the second time.
+    all of them, and calls_cpu=True of calls alone.  The thread of the block is recorded, with all threads that begin meanwhile,
+    whoever starts them: threads=False records its own alone, and sonde.web one request.
+    Recordings may nest; what a process can do only once ("alloc"; "sample" and "rss") is refused the second time.
     """
     return Recording(*collectors, **options)
 
@@ -159,3 +170,6 @@ def _end_at_exit():
         last.__exit__(None, None, None)
         if _running and _running[-1] is last:
             _running.pop()
+
+
+atexit.register(_end_at_exit)

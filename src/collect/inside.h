@@ -20,8 +20,9 @@ struct sd_making;
  * memory, or into the capture that was joined for it.  All with the interpreter's lock.
  */
 struct sd_inside_block {
-    /* Begins to measure the calling thread, and those that it starts, unless the values
-     * say otherwise.  On failure, with a sentence or an exception, *state is NULL. */
+    /* Begins to measure the calling thread, and those that begin meanwhile, unless the
+     * values say otherwise.  On failure, with a sentence or an exception, *state is
+     * NULL. */
     int (*begin)(const struct sd_option_value *values, bool in_capture, void **state);
     /* Measures no more; what is open ends. */
     void (*end)(void *state);

@@ -46,18 +46,19 @@ def test_a_block_has_its_calls_and_those_of_threads_it_starts(folder):
     got = answer(folder, """
 def elsewhere():
     while not stop.is_set():
-        other(); time.sleep(0.001)
+        other(); turned.set(); time.sleep(0.001)
 def other():
     pass
 def in_thread():
     work(7)
-stop = threading.Event()
+stop, turned = threading.Event(), threading.Event()
 there = threading.Thread(target=elsewhere); there.start()
 def block(**how):
     with sonde.record("calls", **how) as r:
         work(100)
         t = threading.Thread(target=in_thread); t.start(); t.join()
-        time.sleep(0.05)
+        for _ in range(2):    # the first turn may have begun before the block
+            turned.clear(); turned.wait(60)
     calls = counts(r, "work", "leaf", "in_thread", "other")
     return calls[:3] + [calls[3] > 0]
 found = [block(), block(threads=True), block(threads=False)]
@@ -122,6 +123,14 @@ with sonde.record("alloc", "calls") as r:
     refuses(sonde.memory.track)
     with sonde.record("calls") as inner:
         work(2)
+with sonde.record("rss") as seen:
+    refuses(lambda: sonde.record("sample"))
+    refuses(lambda: sonde.record("rss", "calls"))
+    child = os.fork()
+    if child == 0:      # another process: nobody looks into it yet
+        refuses(lambda: sonde.record("rss"))
+        os._exit(0 if said[-1] == "began" else 1)
+    said.append(os.waitpid(child, 0)[1])
 with sonde.record("alloc") as again:
     more = bytearray(2000003)
 sonde.start("own.sonde")
@@ -133,6 +142,8 @@ print(json.dumps([said, counts(inner, "work", "leaf"), counts(own, "work", "leaf
 """)
     equal(got[0], ["a block of sonde.record() is being recorded already; end it before the next begins",
                    "a block of sonde.record() is being recorded already; end it before track() begins",
+                   "a block of sonde.record() is being recorded already; end it before the next begins",
+                   "a block of sonde.record() is being recorded already; end it before the next begins", 0,
                    "this process records itself already (sonde.start(), or SONDE_OUT); call sonde.stop() before sonde.record()"], "sentences")
     equal(got[1:3], [[1, 2], [1, 3]], "calls meanwhile")
     between(got[3], 1000003, 3000003, "peak of the first")
@@ -234,12 +245,13 @@ def spin(seconds):
     while time.thread_time() < until:
         pass
 def three():
-    spin(0.45)
+    spin(0.12)
 def one():
-    spin(0.15)
+    spin(0.04)
 before = hooks()
 with sonde.record("sample", "rss", "calls", rate=500, every="10ms") as r:
-    three(); one()
+    for _ in range(10):
+        three(); one()
 d = r.report()
 sampled = {f["function"]: f["cum%"] for f in d["functions"]}
 traced = {f["function"]: f["calls"] for f in d["traced_functions"]}
@@ -247,9 +259,40 @@ print(json.dumps([sampled["three"], sampled["one"], traced["three"], traced["spi
                   hooks() == before]))
 """)
     between(got[0] / got[1], 1.8, 5, "share of three to that of one")
-    equal(got[2:5], [1, 2, [True]], "calls, and the processes that were read")
+    equal(got[2:5], [10, 20, [True]], "calls, and the processes that were read")
     assert got[5] > 20, got[5]
     equal(got[6], True, "nothing is left")
+
+
+def test_what_fails_on_the_way_leaves_no_process_and_no_file(folder):
+    """Control-C while the program is waited for; a capture that cannot be taken in."""
+    got = answer(folder, """
+import subprocess
+import sonde._attached as attached, sonde._record as record, sonde._scratch as scratch
+before, said, started = hooks(), [], []
+def interrupted(self):
+    started.append(self.process)
+    raise KeyboardInterrupt
+kept_wait, attached.Attached._wait_until_it_records = attached.Attached._wait_until_it_records, interrupted
+try:
+    with sonde.record("rss"):
+        said.append("began")
+except KeyboardInterrupt:
+    said.append("interrupted")
+attached.Attached._wait_until_it_records = kept_wait
+said.append(started[0].returncode)
+def full(self):
+    raise OSError("no disk")
+kept_keep, scratch.Scratch.keep = scratch.Scratch.keep, full
+try:
+    with sonde.record("rss"):
+        pass
+except OSError as why:
+    said.append(str(why))
+scratch.Scratch.keep = kept_keep
+print(json.dumps([said, len(record._running), os.listdir(os.environ["TMPDIR"]), hooks() == before]))
+""")
+    equal(got, [["interrupted", -9, "no disk"], 0, [], True], "what is said, what still runs, files, and hooks")
 
 
 def test_where_nobody_may_look_the_block_does_not_begin(folder):

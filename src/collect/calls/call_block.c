@@ -15,14 +15,14 @@
 extern const struct sd_inside_block sd_call_block;
 extern const struct sd_collector_about sd_about_calls;
 
-struct block {
+struct call_block {
     struct sd_calls_session *session; /* owned */
     struct sd_calls_names names;
     uint64_t newest; /* number of a thread, when it began */
 };
 
-/* The largest number of a thread so far: those that the block starts have larger ones.
- */
+/* The largest number of a thread so far: those that begin meanwhile have larger ones,
+ * whoever starts them: who that was is not known. */
 static uint64_t newest_thread(void)
 {
     PyThreadState *ts = PyInterpreterState_ThreadHead(sd_compat_interpreter());
@@ -36,10 +36,10 @@ static uint64_t newest_thread(void)
     return newest;
 }
 
-/* Was it started in the block? */
+/* Did it begin after the block? */
 static bool is_new_thread(const void *of)
 {
-    const struct block *b = of;
+    const struct call_block *b = of;
 
     return sd_compat_thread_state_number() > b->newest;
 }
@@ -53,7 +53,7 @@ static unsigned events_of(const struct sd_option_value *v, int detail)
            (is_bounded ? SD_CALLS_BOUNDED : 0) | (detail > 0 ? SD_CALLS_SIGNED : 0);
 }
 
-static int make_session(struct block *b, const struct sd_option_value *v,
+static int make_session(struct call_block *b, const struct sd_option_value *v,
                         bool in_capture)
 {
     int detail = sd_calls_signatures_of(&v[SD_CALLS_OPT_SIGNATURES]);
@@ -77,7 +77,7 @@ static int make_session(struct block *b, const struct sd_option_value *v,
 
 static void end(void *state)
 {
-    struct block *b = state;
+    struct call_block *b = state;
 
     sd_calls_session_stop(b->session);
     sd_calls_calibrated(b->session);
@@ -86,7 +86,7 @@ static void end(void *state)
 
 static void free_block(void *state)
 {
-    struct block *b = state;
+    struct call_block *b = state;
 
     sd_calls_session_free(b->session);
     sd_calls_names_release(&b->names);
@@ -95,7 +95,7 @@ static void free_block(void *state)
 
 /* A signal's handler that raises while the cost is measured ends this, too; an audit
  * hook may stop what has just started. */
-static int start(struct block *b)
+static int start(struct call_block *b)
 {
     int rc;
 
@@ -108,7 +108,7 @@ static int start(struct block *b)
 static int begin(const struct sd_option_value *given, bool in_capture, void **state)
 {
     struct sd_option_value values[SD_CALLS_N_OPTIONS];
-    struct block *b = sd_zalloc(sizeof *b);
+    struct call_block *b = sd_zalloc(sizeof *b);
     int rc;
 
     *state = NULL;
@@ -133,7 +133,7 @@ static int begin(const struct sd_option_value *given, bool in_capture, void **st
 
 static int add(void *state, struct sd_making *to)
 {
-    struct block *b = state;
+    struct call_block *b = state;
     size_t n = b->session->n_trees;
     struct sd_cells **tables = sd_alloc((n + 1) * sizeof *tables);
     int rc;

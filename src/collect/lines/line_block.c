@@ -13,14 +13,14 @@
 #include "collect/lines/options.h"
 #include "cpython/compat.h"
 
-struct block {
+struct line_block {
     struct sd_line_session *session; /* owned */
     struct sd_line_chooser chooser;
 };
 
 static void end(void *state)
 {
-    struct block *b = state;
+    struct line_block *b = state;
 
     sd_line_chooser_end(&b->chooser);
     sd_line_session_stop(b->session);
@@ -30,14 +30,14 @@ static void end(void *state)
 
 static void free_block(void *state)
 {
-    struct block *b = state;
+    struct line_block *b = state;
 
     sd_line_chooser_end(&b->chooser);
     sd_line_session_free(b->session);
     sd_free(b);
 }
 
-static int start(struct block *b, const char *only)
+static int start(struct line_block *b, const char *only)
 {
     int rc = 0;
 
@@ -66,7 +66,7 @@ static int begin(const struct sd_option_value *v, bool in_capture, void **state)
         .has_peak = v[SD_LINES_OPT_MEMORY].number,
         .in_capture = in_capture,
     };
-    struct block *b;
+    struct line_block *b;
     int rc = check(v);
 
     *state = NULL;
@@ -87,14 +87,14 @@ static int begin(const struct sd_option_value *v, bool in_capture, void **state)
 
 static int add(void *state, struct sd_making *to)
 {
-    struct block *b = state;
+    struct line_block *b = state;
 
     return b->session->table ? sd_whole_add_tables(to, &b->session->table, 1, 0) : 0;
 }
 
 int sd_line_block_choose(void *state, PyCodeObject *code)
 {
-    struct block *b = state;
+    struct line_block *b = state;
     int rc = sd_line_session_add(b->session, code);
 
     return rc < 0 ? rc : 0;

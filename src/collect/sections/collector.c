@@ -9,12 +9,15 @@
 extern const struct sd_collector_about sd_about_sections;
 extern const struct sd_inside sd_inside_sections;
 
-static _Atomic unsigned chosen; /* 0: the run did not choose */
+/* By the blocks that run (section_block), and by the run; 0: they did not choose. */
+static _Atomic unsigned chosen_by_blocks, chosen;
 
 unsigned sd_section_measure_or(unsigned fallback)
 {
-    unsigned measure = atomic_load_explicit(&chosen, memory_order_relaxed);
+    unsigned measure = atomic_load_explicit(&chosen_by_blocks, memory_order_relaxed);
 
+    if (!measure)
+        measure = atomic_load_explicit(&chosen, memory_order_relaxed);
     return measure ? measure : fallback;
 }
 
@@ -30,7 +33,7 @@ static int start(const struct sd_option_value *values)
     return rc;
 }
 
-void sd_section_choose(unsigned measure) { atomic_store(&chosen, measure); }
+void sd_section_choose(unsigned measure) { atomic_store(&chosen_by_blocks, measure); }
 
 static void stop(void) { atomic_store(&chosen, 0); }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/sections/section_block.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,9 +19,10 @@ struct row { /* a section that ended */
     struct sd_whole_span span;
 };
 
-struct block {
+struct section_block {
     uint64_t began_ns;
     unsigned measure; /* that was asked for; 0: nothing was */
+    bool in_capture;  /* sections go there by themselves */
     struct sd_arena arena;
     struct sd_table by_key; /* of a path, to its site */
     struct sd_whole_site *sites;
@@ -30,17 +32,19 @@ struct block {
     uint64_t shapes[SD_WHOLE_SHAPES]; /* the first is that without values */
     uint32_t n_shapes;
     uint64_t n_lost; /* without memory, or deeper than names are kept */
-    struct block *next;
+    uint64_t n_over; /* more than are kept */
+    struct section_block *next;
 };
 
 _Atomic unsigned sd_section_n_blocks;
-static struct block *blocks; /* of this process, that run */
+size_t sd_section_block_max = 1000000; /* some 300 MB */
+static struct section_block *blocks;   /* of this process, that run; the newest first */
 
 /* --- A section becomes a span ---------------------------------------------------- */
 
 enum { DEPTH_MAX = 64 }; /* of a path; readers are shown no more either */
 
-static uint32_t add_site(struct block *b, const struct sd_section_name *name,
+static uint32_t add_site(struct section_block *b, const struct sd_section_name *name,
                          uint32_t parent)
 {
     struct sd_whole_site *grown =
@@ -56,7 +60,7 @@ static uint32_t add_site(struct block *b, const struct sd_section_name *name,
 }
 
 /* The site of a path; SD_NO_PARENT: it has none. */
-static uint32_t site_of(struct block *b, const struct sd_section_name *name)
+static uint32_t site_of(struct section_block *b, const struct sd_section_name *name)
 {
     const struct sd_section_name *unknown[DEPTH_MAX];
     uint32_t site = SD_NO_PARENT;
@@ -78,7 +82,7 @@ static uint32_t site_of(struct block *b, const struct sd_section_name *name)
     return site;
 }
 
-static uint32_t shape_of(struct block *b, uint64_t mask)
+static uint32_t shape_of(struct section_block *b, uint64_t mask)
 {
     for (uint32_t i = 0; i < b->n_shapes; i++)
         if (b->shapes[i] == mask)
@@ -89,7 +93,7 @@ static uint32_t shape_of(struct block *b, uint64_t mask)
     return b->n_shapes++;
 }
 
-static bool take(struct block *b, const struct sd_section *s, bool raised)
+static bool take(struct section_block *b, const struct sd_section *s, bool raised)
 {
     struct row *grown =
         sd_grow_array(b->rows, &b->cap_rows, b->n_rows + 1, sizeof *grown);
@@ -116,16 +120,31 @@ static bool take(struct block *b, const struct sd_section *s, bool raised)
 
 void sd_section_blocks_take(const struct sd_section *s, bool raised)
 {
-    for (struct block *b = blocks; b; b = b->next)
-        if (s->start.wall_ns >= b->began_ns && !take(b, s, raised))
+    for (struct section_block *b = blocks; b; b = b->next) {
+        if (b->in_capture || s->start.wall_ns < b->began_ns)
+            continue;
+        if (b->n_rows >= sd_section_block_max)
+            b->n_over++;
+        else if (!take(b, s, raised))
             b->n_lost++;
+    }
 }
 
 /* --- The block ------------------------------------------------------------------- */
 
+/* What the newest block asks for that asks for anything. */
+static void choose_measure(void)
+{
+    const struct section_block *b = blocks;
+
+    while (b && !b->measure)
+        b = b->next;
+    sd_section_choose(b ? b->measure : 0);
+}
+
 static int begin(const struct sd_option_value *values, bool in_capture, void **state)
 {
-    struct block *b = sd_zalloc(sizeof *b);
+    struct section_block *b = sd_zalloc(sizeof *b);
     int rc = b ? 0 : sd_no_memory();
 
     *state = NULL;
@@ -136,44 +155,56 @@ static int begin(const struct sd_option_value *values, bool in_capture, void **s
         return rc;
     }
     b->n_shapes = 1;
-    if (b->measure)
-        sd_section_choose(b->measure);
+    b->in_capture = in_capture;
     b->began_ns = sd_clock_ns();
-    if (!in_capture) { /* else sections go there by themselves */
-        b->next = blocks;
-        blocks = b;
+    b->next = blocks;
+    blocks = b;
+    choose_measure();
+    if (!in_capture)
         atomic_fetch_add(&sd_section_n_blocks, 1);
-    }
     *state = b;
     return 0;
 }
 
 static void end(void *state)
 {
-    struct block *b = state, **link = &blocks;
+    struct section_block *b = state, **link = &blocks;
 
-    if (b->measure)
-        sd_section_choose(0);
     while (*link && *link != b)
         link = &(*link)->next;
     if (!*link)
         return;
     *link = b->next;
-    atomic_fetch_sub(&sd_section_n_blocks, 1);
+    choose_measure();
+    if (!b->in_capture)
+        atomic_fetch_sub(&sd_section_n_blocks, 1);
 }
 
 static bool span_of(const void *of, uint32_t i, struct sd_whole_span *out)
 {
-    const struct block *b = of;
+    const struct section_block *b = of;
 
     sd_assert(i < b->n_rows);
     *out = b->rows[i].span;
     return true;
 }
 
+static void write_note(const struct section_block *b, char *to, size_t size)
+{
+    if (b->n_over)
+        snprintf(to, size,
+                 "%llu sections are missing: a block keeps the first %zu; `sonde run` "
+                 "has no such limit",
+                 (unsigned long long)(b->n_over + b->n_lost), sd_section_block_max);
+    else
+        snprintf(to, size, "%llu sections are missing: there was no memory for them",
+                 (unsigned long long)b->n_lost);
+}
+
 static int add(void *state, struct sd_making *to)
 {
-    const struct block *b = state;
+    const struct section_block *b = state;
+    char note[160];
     struct sd_process_stat stat = { .start_ticks = 0 };
     struct sd_whole_spans spans = { .sites = b->sites,
                                     .n_sites = (uint32_t)b->n_sites,
@@ -189,14 +220,16 @@ static int add(void *state, struct sd_making *to)
         spans.start_ticks = stat.start_ticks;
         spans.process = stat.name;
     }
-    if (b->n_lost)
-        spans.note = "sections are missing: there was no memory for them";
+    if (b->n_over || b->n_lost) {
+        write_note(b, note, sizeof note);
+        spans.note = note;
+    }
     return sd_whole_add_spans(to, &spans);
 }
 
 static void free_block(void *state)
 {
-    struct block *b = state;
+    struct section_block *b = state;
 
     end(b);
     sd_table_release(&b->by_key);

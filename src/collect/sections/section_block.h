@@ -14,7 +14,10 @@
 
 extern const struct sd_inside_block sd_section_block;
 
-/* How many run now. */
+/* A block keeps so many sections, and counts the others; a test lowers it. */
+extern size_t sd_section_block_max;
+
+/* How many keep sections in memory now. */
 extern _Atomic unsigned sd_section_n_blocks;
 
 /* hot: does anybody keep sections besides who opens them: a capture, or a block? */

@@ -10,6 +10,8 @@
 #include "capture/memory/memory_chunks.h"
 #include "collect/captured_test.h"
 
+extern const struct sd_inside sd_inside_sections;
+
 static void section(const char *outer, const char *inner, unsigned measure)
 {
     struct sd_section_name names[2];
@@ -91,4 +93,59 @@ TEST(a_block_may_say_what_sections_measure)
     CHECK(sd_section_measure_or(SD_MEASURE_ALL) == SD_MEASURE_TIME);
     sd_section_block.free(made);
     CHECK(sd_section_measure_or(SD_MEASURE_ALL) == SD_MEASURE_ALL);
+}
+
+static void *begin_with(const char *measure, bool in_capture)
+{
+    const struct sd_option_value values[1] = { { .text = measure,
+                                                 .is_given = measure != NULL } };
+    void *made;
+
+    CHECK(sd_section_block.begin(values, in_capture, &made) == 0);
+    return made;
+}
+
+/* The run's comes back when no block says what it wants, whichever block ends first. */
+TEST(what_a_block_measures_is_its_own)
+{
+    const struct sd_option_value io = { .text = "io", .is_given = true };
+    void *outer, *inner, *plain;
+
+    CHECK(sd_inside_sections.start(&io) == 0);
+    outer = begin_with("time", true);
+    inner = begin_with("cpu", false);
+    plain = begin_with(NULL, false);
+    CHECK(sd_section_measure_or(SD_MEASURE_ALL) != SD_MEASURE_TIME);
+    CHECK(sd_section_measure_or(SD_MEASURE_ALL) != SD_MEASURE_IO);
+    sd_section_block.end(inner);
+    CHECK(sd_section_measure_or(SD_MEASURE_ALL) == SD_MEASURE_TIME);
+    sd_section_block.end(outer);
+    CHECK(sd_section_measure_or(SD_MEASURE_ALL) == SD_MEASURE_IO);
+    sd_section_block.end(plain);
+    CHECK(sd_section_measure_or(SD_MEASURE_ALL) == SD_MEASURE_IO);
+    sd_inside_sections.stop();
+    CHECK(sd_section_measure_or(SD_MEASURE_ALL) == SD_MEASURE_ALL);
+    sd_section_block.free(outer);
+    sd_section_block.free(inner);
+    sd_section_block.free(plain);
+    CHECK(sd_section_n_blocks == 0);
+}
+
+TEST(a_block_keeps_so_many_sections_and_counts_the_others)
+{
+    size_t usual = sd_section_block_max;
+    void *block = begin();
+    struct captured *c;
+
+    sd_section_block_max = 3;
+    for (int i = 0; i < 4; i++)
+        section("a", "b", SD_MEASURE_TIME);
+    sd_section_block.end(block);
+    c = captured_of(block);
+    sd_section_block_max = usual;
+    CHECK(captured_count(c, SD_REC_SPAN, "a") == 1);
+    CHECK(captured_count(c, SD_REC_SPAN, "a:b") == 2);
+    CHECK(strstr(c->notes, "5 sections are missing: "));
+    captured_free(c);
+    sd_section_block.free(block);
 }

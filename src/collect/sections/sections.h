@@ -82,8 +82,10 @@ int sd_section_measure_parse(const char *words, unsigned *measure);
  * times, and their values in that order; returns how many. */
 uint64_t sd_section_shape(const struct sd_section *s);
 uint32_t sd_section_values(const struct sd_section *s, int64_t *values);
-/* What sections measure from now on that do not say so themselves; 0: they choose. */
+/* What sections measure from now on that do not say so themselves: as blocks of the
+ * program want it (section_block), come what the run wants; 0: no block says. */
 void sd_section_choose(unsigned measure);
-/* hot: what the run chose (the option `measure`), or this, where it did not choose. */
+/* hot: what blocks or else the run chose (the option `measure`), or this, where none
+ * did. */
 unsigned sd_section_measure_or(unsigned fallback);
 #endif
