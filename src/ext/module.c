@@ -505,6 +505,7 @@ static PyMethodDef module_methods[] = {
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
     { "heap_changes", sd_ext_heap_changes, METH_O, NULL },
+    { "heap_picture", sd_ext_heap_picture, METH_VARARGS, NULL },
     { "heap_snapshot", sd_ext_heap_snapshot, METH_VARARGS, NULL },
     { "memory_of", sd_py_memory_of_process, METH_VARARGS, NULL },
     { "memory_of_children", sd_py_memory_of_children, METH_VARARGS, NULL },

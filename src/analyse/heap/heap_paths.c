@@ -312,14 +312,19 @@ void sd_heap_path_step(const struct sd_heap_reach *r, const struct sd_heap_path 
 }
 
 /* Steps that say nothing to a reader: the dict of an object's attributes, the tuple of
- * defaults and cells, and the content of a cell. */
+ * defaults and of cells. */
 static bool is_silent(const struct sd_heap_graph *g, struct step step)
 {
     enum sd_heap_step kind = SD_HEAP_LABEL_STEP(step.label);
 
     return kind == SD_HEAP_STEP_CLOSURE || kind == SD_HEAP_STEP_DEFAULTS ||
-           is_attribute(g, step.label, "__dict__") ||
-           is_attribute(g, step.label, "cell_contents");
+           is_attribute(g, step.label, "__dict__");
+}
+
+/* The variable that a cell holds was named where the cell was. */
+static bool is_cell_content(const struct sd_heap_graph *g, struct step step)
+{
+    return is_attribute(g, step.label, "cell_contents");
 }
 
 void sd_heap_path_text(const struct sd_heap_reach *r, const struct sd_heap_path *path,
@@ -340,7 +345,7 @@ void sd_heap_path_text(const struct sd_heap_reach *r, const struct sd_heap_path 
     for (uint32_t i = 1; i < path->n; i++) {
         struct step step = step_of(g, path, i);
 
-        if (!is_silent(g, step) || i + 1 == path->n)
+        if (!is_cell_content(g, step) && (!is_silent(g, step) || i + 1 == path->n))
             put_step(g, before, step, to);
         before = step;
     }

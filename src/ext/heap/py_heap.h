@@ -51,6 +51,9 @@ PyObject *sd_py_heap_no_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 /* heap_snapshot(graph, skip): `skip` frames of the calling thread are not looked at:
  * those of our own functions. */
 PyObject *sd_ext_heap_snapshot(PyObject *module, PyObject *args);
+/* heap_picture(snapshot, objects, hidden, is_backwards, depth, too_many, is_svg): the
+ * picture as bytes; both lists are tuples of addresses. */
+PyObject *sd_ext_heap_picture(PyObject *module, PyObject *args);
 /* heap_changes(snapshots): [(name, count, bytes, count_delta, bytes_delta, rises)]. */
 PyObject *sd_ext_heap_changes(PyObject *module, PyObject *snapshots);
 #endif
