@@ -290,20 +290,23 @@ def show_most_common_types(limit=10, file=None):
     print(_table(["count", "bytes", "type"], cells, 0), file=file)
 
 
-_last = {}  # what show_growth saw: name -> (count, bytes)
+_last = ""  # what show_growth saw, as one text, so that it is no growth itself
 
 
 def show_growth(limit=10, since=None, file=None):
     """Prints the types with more objects than at the last call, or than in the snapshot `since`; those that grew most first."""
-    now = {row[0]: (row[1], row[2]) for row in _taken(False, 1).by("type")}
-    before = _last if since is None else {row.name: (row.count, row.bytes) for row in since.by("type")}
-    nothing = (0, 0)
-    rows = [Change(name, n, size, n - before.get(name, nothing)[0], size - before.get(name, nothing)[1], 1)
-            for name, (n, size) in now.items() if n > before.get(name, nothing)[0]]
+    global _last
+    now = _taken(False, 1).by("type")
+    before = (line.rsplit("\t", 2) for line in _last.splitlines()) if since is None else (row[:3] for row in since.by("type"))
+    before = {name: (int(n), int(size)) for name, n, size in before}
+    rows = []
+    for name, n, size, _ in now:
+        old_n, old_size = before.get(name, (0, 0))
+        if n > old_n:
+            rows.append(Change(name, n, size, n - old_n, size - old_size, 1))
     rows.sort(key=lambda row: (-row.count_delta, row.name))
     if since is None:
-        _last.clear()
-        _last.update(now)
+        _last = "\n".join("{0}\t{1}\t{2}".format(*row) for row in now)
     if rows:
         cells = [["{0:,}".format(row.count), "{0:+,}".format(row.count_delta), "{0:+,}".format(row.bytes_delta), row.name] for row in rows[:limit]]
         print(_table(["count", "+/-", "bytes +/-", "type"], cells, 0), file=file)
@@ -335,8 +338,8 @@ def _show(objs, is_backwards, max_depth, too_many, filename, force):
     missing = [one for one in wanted if one not in found]
     if missing:
         found.size(missing[0])  # which says so
-    own = [sys._getframe(0), sys._getframe(1)]  # they hold what is asked about, where frames are objects
-    hidden = tuple(id(one) for one in own) + ((id(objs),) if is_list else ())
+    # Our frames hold what is asked about, where frames are objects; a name for one would be a cycle.
+    hidden = (id(sys._getframe(0)), id(sys._getframe(1))) + ((id(objs),) if is_list else ())
     picture = Picture(lambda is_svg: _sonde.heap_picture(found, wanted, hidden, is_backwards, max_depth, too_many, is_svg))
     if filename is not None:
         picture.save(filename, force)

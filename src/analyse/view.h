@@ -168,7 +168,7 @@ struct sd_graph_node {
 struct sd_graph_edge {
     uint32_t from, to; /* nodes; the same in a recursion */
     int64_t calls;
-    double total; /* share of the whole that was spent below these calls */
+    double total;      /* share of the whole that was spent below these calls */
     const char *label; /* all that is written on it; NULL: its numbers */
     bool is_in_other;
     double other_total;

@@ -27,7 +27,8 @@ TEST(pages_say_when_there_is_no_memory)
 {
     struct sd_pages s = { 0 };
 
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         int rc = sd_pages_grow(&s, 1);
 
         CHECK(rc == 0 || (rc == SD_ENOMEM && !s.p));

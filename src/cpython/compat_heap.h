@@ -29,7 +29,7 @@
 
 /* --- What is tracked */
 
-#if PY_VERSION_HEX >= 0x030c0000
+#if PY_VERSION_HEX >= 0x030e0000
 struct sd_compat_heap_tracked {
     void (*each)(PyObject *o, void *of);
     void *of;
@@ -44,10 +44,11 @@ static inline int sd_compat_heap_each(PyObject *o, void *arg)
 }
 #endif
 
-/* Calls `each` for every object that the collector tracks, frozen ones too. */
+/* Calls `each` for every object that the collector tracks, frozen ones too, which 3.12 and
+ * 3.13 leave out when they are asked. */
 static inline void sd_compat_heap_visit(void (*each)(PyObject *o, void *of), void *of)
 {
-#if PY_VERSION_HEX >= 0x030c0000
+#if PY_VERSION_HEX >= 0x030e0000
     struct sd_compat_heap_tracked t = { each, of };
 
     PyUnstable_GC_VisitObjects(sd_compat_heap_each, &t);
@@ -158,8 +159,9 @@ static inline PyObject *sd_compat_heap_type_dict(PyTypeObject *type)
 static inline PyObject *sd_compat_heap_type_module(PyTypeObject *type)
 {
 #if PY_VERSION_HEX >= 0x03090000
-    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)type)->ht_module
-                                                  : NULL;
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+               ? ((PyHeapTypeObject *)type)->ht_module
+               : NULL;
 #else
     (void)type;
     return NULL;
@@ -190,8 +192,7 @@ static inline PyObject *sd_compat_heap_dict_of(PyObject *o)
     if (sd_compat_heap_is_managed(type)) {
         PyDictOrValues there = *_PyObject_DictOrValuesPointer(o);
 
-        return _PyDictOrValues_IsValues(there) ? NULL
-                                               : _PyDictOrValues_GetDict(there);
+        return _PyDictOrValues_IsValues(there) ? NULL : _PyDictOrValues_GetDict(there);
     }
 #elif PY_VERSION_HEX >= 0x030b0000
     if (sd_compat_heap_is_managed(type))
@@ -284,10 +285,22 @@ static inline size_t sd_compat_heap_n_locals(const sd_walked *f)
 #endif
 }
 
-/* Places for what is being worked out; what is above the top may be of long ago. */
+/* Words for what is being worked out.  From 3.11 on a frame that has called a function
+ * of Python says how many there are, and from 3.14 on every frame that has called one;
+ * otherwise it is all that there may be, and some may be of long ago. */
 static inline size_t sd_compat_heap_n_stack(const sd_walked *f)
 {
-    return (size_t)sd_walk_code(f)->co_stacksize;
+    size_t most = (size_t)sd_walk_code(f)->co_stacksize;
+#if PY_VERSION_HEX >= 0x030e0000
+    size_t n = f->stackpointer ? (size_t)(f->stackpointer - f->localsplus) : SIZE_MAX;
+#elif PY_VERSION_HEX >= 0x030b0000
+    size_t n = f->stacktop >= 0 ? (size_t)f->stacktop : SIZE_MAX;
+#else
+    size_t n = SIZE_MAX;
+#endif
+    size_t n_locals = sd_compat_heap_n_locals(f);
+
+    return n >= n_locals && n - n_locals <= most ? n - n_locals : most;
 }
 
 /* The word of local variable `i`, or of what comes behind them; it is only compared. */
@@ -317,7 +330,8 @@ static inline PyObject *sd_compat_heap_local_name(const sd_walked *f, size_t i)
     at -= code->co_nlocals;
     if (at < PyTuple_GET_SIZE(code->co_cellvars))
         return PyTuple_GET_ITEM(code->co_cellvars, at);
-    return PyTuple_GET_ITEM(code->co_freevars, at - PyTuple_GET_SIZE(code->co_cellvars));
+    return PyTuple_GET_ITEM(code->co_freevars,
+                            at - PyTuple_GET_SIZE(code->co_cellvars));
 #endif
 }
 

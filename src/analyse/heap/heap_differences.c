@@ -39,7 +39,8 @@ static int row_of(struct tally *t, const char *name, uint32_t *row)
             return 0;
         }
     }
-    grown = sd_grow_array(out->rows, &t->cap_rows, (size_t)out->n + 1, sizeof *out->rows);
+    grown =
+        sd_grow_array(out->rows, &t->cap_rows, (size_t)out->n + 1, sizeof *out->rows);
     if (!grown)
         return sd_no_memory();
     out->rows = grown;
@@ -65,7 +66,7 @@ static int count(struct tally *t, const struct sd_heap_graph *g, uint32_t snapsh
     int rc = rows ? 0 : sd_no_memory();
 
     for (uint32_t i = 0; i < g->n_types && rc == 0; i++)
-        rc = row_of(t, sd_heap_text(g, sd_heap_type_at(g, i)->name), &rows[i]);
+        rc = row_of(t, sd_heap_name(g, sd_heap_type_at(g, i)->name), &rows[i]);
     for (uint32_t i = 0; i < g->n && rc == 0; i++) {
         size_t at = (size_t)rows[sd_heap_type_of(g, i)] * t->n + snapshot;
 

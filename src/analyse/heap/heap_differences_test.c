@@ -44,7 +44,8 @@ TEST(differences_of_random_heaps_are_right)
             bool is_old = false;
 
             for (uint32_t i = 0; i < m[0].n; i++)
-                is_old |= m[0].address[i] == m[1].address[k] && m[0].type[i] == m[1].type[k];
+                is_old |=
+                    m[0].address[i] == m[1].address[k] && m[0].type[i] == m[1].type[k];
             if (!is_old)
                 CHECK(n_true < n && ((uint32_t *)objects.p)[n_true++] == k);
         }
@@ -63,7 +64,8 @@ TEST(differences_survive_each_failing_allocation)
 
     sd_heap_maker_fill(&m, 3);
     sd_heap_maker_graph(&m, &g);
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_heap_changes changes;
         int rc = sd_heap_changes_make(graphs, 2, &changes);
 

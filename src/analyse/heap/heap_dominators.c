@@ -288,8 +288,8 @@ int sd_heap_dominators_of_groups(const struct sd_heap_dominators *d,
     return rc;
 }
 
-int sd_heap_dominators_of_set(const struct sd_heap_dominators *d, const uint32_t *objects,
-                              uint32_t n, uint64_t *retained)
+int sd_heap_dominators_of_set(const struct sd_heap_dominators *d,
+                              const uint32_t *objects, uint32_t n, uint64_t *retained)
 {
     struct sd_pages group = { 0 };
     int rc = sd_pages_grow(&group, ((size_t)d->graph->n + 1) * sizeof(uint32_t));

@@ -18,8 +18,8 @@ struct sd_heap_dominators {
     const struct sd_heap_reach *reach;
     struct sd_pages idoms;    /* uint32_t[n]: SD_HEAP_NONE: no object dominates it */
     struct sd_pages retained; /* uint64_t[n]: bytes */
-    /* The tree: children of object i are children[first[i]..first[i + 1]), those without
-     * a dominator children[first[n]..first[n + 1]). */
+    /* The tree: children of object i are children[first[i]..first[i + 1]), those
+     * without a dominator children[first[n]..first[n + 1]). */
     struct sd_pages child_first; /* uint32_t[n + 3] */
     struct sd_pages children;    /* uint32_t[n] */
 };
@@ -44,8 +44,8 @@ static inline const uint32_t *
 sd_heap_dominators_children(const struct sd_heap_dominators *d, uint32_t object,
                             uint32_t *n)
 {
-    const uint32_t *first =
-        (const uint32_t *)d->child_first.p + (object == SD_HEAP_NONE ? d->graph->n : object);
+    const uint32_t *first = (const uint32_t *)d->child_first.p +
+                            (object == SD_HEAP_NONE ? d->graph->n : object);
 
     *n = first[1] - first[0];
     return (const uint32_t *)d->children.p + first[0];
@@ -57,6 +57,6 @@ int sd_heap_dominators_of_groups(const struct sd_heap_dominators *d,
                                  const uint32_t *group, uint32_t n_groups,
                                  uint64_t *retained);
 /* Of a set: what these objects retain, each byte once. */
-int sd_heap_dominators_of_set(const struct sd_heap_dominators *d, const uint32_t *objects,
-                              uint32_t n, uint64_t *retained);
+int sd_heap_dominators_of_set(const struct sd_heap_dominators *d,
+                              const uint32_t *objects, uint32_t n, uint64_t *retained);
 #endif

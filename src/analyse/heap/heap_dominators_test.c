@@ -36,7 +36,8 @@ static uint64_t true_retained(const struct sd_heap_maker *m, const struct truth 
 }
 
 /* The one whose dominators all others are. */
-static uint32_t true_idom(const struct sd_heap_maker *m, const struct truth *t, uint32_t i)
+static uint32_t true_idom(const struct sd_heap_maker *m, const struct truth *t,
+                          uint32_t i)
 {
     uint32_t idom = SD_HEAP_NONE;
 
@@ -111,7 +112,8 @@ TEST(dominators_survive_each_failing_allocation)
 
     sd_heap_maker_fill(&m, 3);
     sd_heap_maker_graph(&m, &g);
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_heap_reach r = { .graph = NULL };
         struct sd_heap_dominators d;
         int rc = sd_heap_reach_init(&r, &g);

@@ -13,7 +13,8 @@
 
 enum { KINDS_MAX = 64 }; /* different ones among the referrers of one object */
 
-static const char *const by_names[] = { "type", "owner", "size", "module", "referrers" };
+static const char *const by_names[] = { "type", "owner", "size", "module",
+                                        "referrers" };
 _Static_assert(sizeof by_names / sizeof by_names[0] == SD_HEAP_N_BYS,
                "each way of grouping has a name");
 
@@ -59,7 +60,7 @@ static int find_owners(struct grouping *p)
 
         for (uint32_t k = 0; k < n; k++)
             if (SD_HEAP_LABEL_STEP(labels[k]) == SD_HEAP_STEP_ATTRIBUTE &&
-                strcmp(sd_heap_text(g, SD_HEAP_LABEL_TEXT(labels[k])), "__dict__") == 0)
+                strcmp(sd_heap_name(g, SD_HEAP_LABEL_TEXT(labels[k])), "__dict__") == 0)
                 ((uint32_t *)p->owners.p)[edges[k]] = 1 + sd_heap_type_of(g, object);
     }
     return rc;
@@ -103,7 +104,8 @@ static int set_of(struct grouping *p, uint32_t object, uint64_t *key)
 
         if (!sd_table_get(&p->numbers, hash, &at))
             break;
-        if (memcmp((uint32_t *)p->sets.p + at, kinds, (n_kinds + 1) * sizeof *kinds) == 0) {
+        if (memcmp((uint32_t *)p->sets.p + at, kinds, (n_kinds + 1) * sizeof *kinds) ==
+            0) {
             *key = at;
             return 0;
         }
@@ -125,7 +127,8 @@ static int set_of(struct grouping *p, uint32_t object, uint64_t *key)
     return rc;
 }
 
-static int key_of(struct grouping *p, enum sd_heap_by by, uint32_t object, uint64_t *key)
+static int key_of(struct grouping *p, enum sd_heap_by by, uint32_t object,
+                  uint64_t *key)
 {
     switch (by) {
     case SD_HEAP_BY_TYPE:
@@ -157,7 +160,7 @@ static void put_kind(const struct grouping *p, uint32_t kind, struct sd_buf *nam
 
     if (is_dict)
         sd_buf_text(name, "dict of ");
-    sd_buf_text(name, sd_heap_text(p->g, sd_heap_type_at(p->g, type)->name));
+    sd_buf_text(name, sd_heap_name(p->g, sd_heap_type_at(p->g, type)->name));
 }
 
 static void put_set(const struct grouping *p, uint64_t at, struct sd_buf *name)
@@ -186,7 +189,7 @@ static const char *name_of(const struct grouping *p, enum sd_heap_by by, uint64_
         sd_buf_printf(&name, "%" PRIu64, key);
         break;
     case SD_HEAP_BY_MODULE:
-        sd_buf_text(&name, sd_heap_text(p->g, (uint32_t)key));
+        sd_buf_text(&name, sd_heap_name(p->g, (uint32_t)key));
         break;
     case SD_HEAP_BY_REFERRERS:
         put_set(p, key, &name);

@@ -36,8 +36,8 @@ static void true_name(const struct sd_heap_maker *m, enum sd_heap_by by, uint32_
         strcpy(name, "nothing");
 }
 
-static void check_groups(const struct sd_heap_maker *m, const struct sd_heap_groups *out,
-                         enum sd_heap_by by)
+static void check_groups(const struct sd_heap_maker *m,
+                         const struct sd_heap_groups *out, enum sd_heap_by by)
 {
     uint64_t n = 0;
 
@@ -89,8 +89,11 @@ TEST(groups_of_random_graphs_are_right)
 
 TEST(groups_by_owner_tell_whose_dict_it_is)
 {
-    struct sd_heap_maker m = { .n = 3, .size = { 16, 64, 72 }, .address = { 64, 128, 192 },
-                               .type = { 2, 0, 0 }, .is_root = { true, false, true } };
+    struct sd_heap_maker m = { .n = 3,
+                               .size = { 16, 64, 72 },
+                               .address = { 64, 128, 192 },
+                               .type = { 2, 0, 0 },
+                               .is_root = { true, false, true } };
     struct sd_heap_graph g, texts;
     struct sd_heap_groups groups;
 
@@ -103,7 +106,8 @@ TEST(groups_by_owner_tell_whose_dict_it_is)
     CHECK(sd_heap_groups_make(&g, NULL, NULL, SD_HEAP_BY_OWNER, NULL, 0, &groups) == 0);
     CHECK(groups.n == 3);
     CHECK(strcmp(groups.rows[0].name, "a.T0") == 0 && groups.rows[0].bytes == 72);
-    CHECK(strcmp(groups.rows[1].name, "dict of b.T2") == 0 && groups.rows[1].bytes == 64);
+    CHECK(strcmp(groups.rows[1].name, "dict of b.T2") == 0 &&
+          groups.rows[1].bytes == 64);
     sd_heap_groups_release(&groups);
     CHECK(sd_heap_by_named("owner") == SD_HEAP_BY_OWNER && sd_heap_by_named("x") == -1);
     CHECK(strcmp(sd_heap_by_name(SD_HEAP_BY_SIZE), "size") == 0);
@@ -119,9 +123,11 @@ TEST(groups_survive_each_failing_allocation)
     sd_heap_maker_fill(&m, 3);
     sd_heap_maker_graph(&m, &g);
     CHECK(sd_heap_reach_init(&r, &g) == 0);
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_heap_groups groups;
-        int rc = sd_heap_groups_make(&g, &r, NULL, SD_HEAP_BY_REFERRERS, NULL, 0, &groups);
+        int rc =
+            sd_heap_groups_make(&g, &r, NULL, SD_HEAP_BY_REFERRERS, NULL, 0, &groups);
 
         CHECK(rc == 0 || rc == SD_ENOMEM);
         if (rc == 0)

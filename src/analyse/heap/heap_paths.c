@@ -67,7 +67,8 @@ static uint64_t cost(const struct way_back *w, uint32_t heap_at)
     const struct node *n = (const struct node *)w->nodes.p + node;
 
     /* Of equal ones the first that was met. */
-    return ((uint64_t)n->length + ((const uint32_t *)w->depths.p)[n->object]) << 32 | node;
+    return ((uint64_t)n->length + ((const uint32_t *)w->depths.p)[n->object]) << 32 |
+           node;
 }
 
 static void swap(struct way_back *w, uint32_t a, uint32_t b)
@@ -102,7 +103,8 @@ static uint32_t pop(struct way_back *w)
     for (;;) {
         uint32_t least = at;
 
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < w->n_heap; child++)
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < w->n_heap;
+             child++)
             if (cost(w, child) < cost(w, least))
                 least = child;
         if (least == at)
@@ -122,12 +124,29 @@ static bool is_on_way(const struct way_back *w, uint32_t node, uint32_t object)
     return false;
 }
 
+/* The module whose dict this is; functions refer to it, too, which says nothing new. */
+static bool is_dict_of_module(const struct way_back *w, uint32_t object)
+{
+    uint32_t parent = w->parents[object];
+    const char *text;
+
+    return parent != object && w->parents[parent] == parent &&
+           sd_heap_type_at(w->r->graph, sd_heap_type_of(w->r->graph, object))
+               ->is_dict &&
+           sd_heap_reach_root(w->r, parent, &text) == SD_HEAP_ROOT_MODULE;
+}
+
 static int expand(struct way_back *w, uint32_t node)
 {
     struct node at = ((const struct node *)w->nodes.p)[node];
     uint32_t n, last = SD_HEAP_NONE;
     const uint32_t *in = sd_heap_reach_in(w->r, at.object, &n);
     int rc = 0;
+
+    if (is_dict_of_module(w, at.object))
+        return is_on_way(w, node, w->parents[at.object])
+                   ? 0
+                   : push(w, w->parents[at.object], node, at.length + 1);
 
     for (uint32_t i = 0; i < n && rc == 0 && w->n < NODES_MAX; i++) {
         if (in[i] != last && w->parents[in[i]] != SD_HEAP_NONE &&
@@ -188,8 +207,8 @@ struct step { /* how one object of a path refers to the next */
     int64_t item; /* -1: it is none */
 };
 
-static struct step step_of(const struct sd_heap_graph *g, const struct sd_heap_path *path,
-                           uint32_t i)
+static struct step step_of(const struct sd_heap_graph *g,
+                           const struct sd_heap_path *path, uint32_t i)
 {
     const uint32_t *labels = sd_heap_labels(g, path->objects[i - 1]);
     uint32_t n, found = SD_HEAP_NONE;
@@ -209,10 +228,11 @@ static struct step step_of(const struct sd_heap_graph *g, const struct sd_heap_p
     return step;
 }
 
-static bool is_attribute(const struct sd_heap_graph *g, uint32_t label, const char *name)
+static bool is_attribute(const struct sd_heap_graph *g, uint32_t label,
+                         const char *name)
 {
     return SD_HEAP_LABEL_STEP(label) == SD_HEAP_STEP_ATTRIBUTE &&
-           strcmp(sd_heap_text(g, SD_HEAP_LABEL_TEXT(label)), name) == 0;
+           strcmp(sd_heap_name(g, SD_HEAP_LABEL_TEXT(label)), name) == 0;
 }
 
 /* The `item`th of "a,b,c". */
@@ -231,7 +251,7 @@ static void put_one_of(const char *names, int64_t item, struct sd_buf *to)
 static void put_item(const struct sd_heap_graph *g, uint32_t label_before, int64_t item,
                      struct sd_buf *to)
 {
-    const char *names = sd_heap_text(g, SD_HEAP_LABEL_TEXT(label_before));
+    const char *names = sd_heap_name(g, SD_HEAP_LABEL_TEXT(label_before));
 
     if (SD_HEAP_LABEL_STEP(label_before) == SD_HEAP_STEP_CLOSURE) {
         sd_buf_text(to, "(closure variable ");
@@ -246,10 +266,10 @@ static void put_item(const struct sd_heap_graph *g, uint32_t label_before, int64
     }
 }
 
-static void put_step(const struct sd_heap_graph *g, struct step before, struct step step,
-                     struct sd_buf *to)
+static void put_step(const struct sd_heap_graph *g, struct step before,
+                     struct step step, struct sd_buf *to)
 {
-    const char *text = sd_heap_text(g, SD_HEAP_LABEL_TEXT(step.label));
+    const char *text = sd_heap_name(g, SD_HEAP_LABEL_TEXT(step.label));
     bool is_in_dict = is_attribute(g, before.label, "__dict__");
 
     switch (SD_HEAP_LABEL_STEP(step.label)) {
@@ -339,7 +359,8 @@ void sd_heap_path_text(const struct sd_heap_reach *r, const struct sd_heap_path 
     put_root(r, path->objects[0], to);
     if (to->n == start)
         sd_buf_text(to, sd_heap_type_name(g, path->objects[0]));
-    else if (sd_heap_type_at(g, sd_heap_type_of(g, path->objects[0]))->is_module == false &&
+    else if (sd_heap_type_at(g, sd_heap_type_of(g, path->objects[0]))->is_module ==
+                 false &&
              path->n > 1)
         sd_buf_text(to, ": ");
     for (uint32_t i = 1; i < path->n; i++) {

@@ -20,8 +20,8 @@ struct sd_heap_path {
  * (heap_reach.h).  0 or SD_ENOMEM with its sentence. */
 int sd_heap_path_make(const struct sd_heap_graph *g, const uint32_t *parents,
                       uint32_t object, struct sd_arena *a, struct sd_heap_path *out);
-/* At most `most` different ones, the shortest first; works out referrers.  A search that
- * grows too large ends with what it has. */
+/* At most `most` different ones, the shortest first; works out referrers.  A search
+ * that grows too large ends with what it has. */
 int sd_heap_paths_make(struct sd_heap_reach *r, uint32_t object, uint32_t most,
                        struct sd_arena *a, struct sd_heap_path **out, uint32_t *n);
 

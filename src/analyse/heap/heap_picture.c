@@ -73,7 +73,8 @@ static const char *label_of_box(struct picture *p, uint32_t box)
         sd_heap_reach_root(p->r, object, &known);
     if (*known)
         sd_buf_printf(&text, "\n%s", known);
-    sd_buf_printf(&text, "\n%s", sd_text_bytes(size, (int64_t)sd_heap_size(p->g, object)));
+    sd_buf_printf(&text, "\n%s",
+                  sd_text_bytes(size, (int64_t)sd_heap_size(p->g, object)));
     if (p->left_out[box])
         sd_buf_printf(&text, "\n%u more %s", (unsigned)p->left_out[box],
                       p->request->is_backwards ? "refer to it" : "references");
@@ -113,8 +114,8 @@ static int expand(struct picture *p, uint32_t box)
 {
     bool is_back = p->request->is_backwards;
     uint32_t object = p->objects[box], n, drawn = 0, last = SD_HEAP_NONE;
-    const uint32_t *next = is_back ? sd_heap_reach_in(p->r, object, &n)
-                                   : sd_heap_edges(p->g, object, &n);
+    const uint32_t *next =
+        is_back ? sd_heap_reach_in(p->r, object, &n) : sd_heap_edges(p->g, object, &n);
     int rc = 0;
 
     for (uint32_t i = 0; i < n && rc == 0; i++) {

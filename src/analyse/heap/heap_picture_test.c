@@ -5,7 +5,8 @@
 #include "base/error.h"
 
 /* 0 -> 1 -> 2, 3 -> 2, 4 -> 2, and 4 -> 4 */
-static void make(struct sd_heap_maker *m, struct sd_heap_graph *g, struct sd_heap_reach *r)
+static void make(struct sd_heap_maker *m, struct sd_heap_graph *g,
+                 struct sd_heap_reach *r)
 {
     memset(m, 0, sizeof *m);
     m->n = 5;
@@ -68,7 +69,8 @@ TEST(heap_picture_survives_each_failing_allocation)
     };
 
     make(&m, &g, &r);
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_arena arena = { NULL, 0 };
         struct sd_view_graph view;
         int rc = sd_heap_picture_make(&r, &request, &arena, &view);

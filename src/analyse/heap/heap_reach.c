@@ -35,7 +35,7 @@ static void suppress_module_dicts(const struct sd_heap_graph *g, uint8_t *is_sup
         edges = sd_heap_edges(g, roots[i].object, &n);
         labels = sd_heap_labels(g, roots[i].object);
         for (uint32_t k = 0; labels && k < n; k++)
-            if (strcmp(sd_heap_text(g, SD_HEAP_LABEL_TEXT(labels[k])), "__dict__") == 0)
+            if (strcmp(sd_heap_name(g, SD_HEAP_LABEL_TEXT(labels[k])), "__dict__") == 0)
                 is_suppressed[edges[k]] = 1;
     }
 }
@@ -140,8 +140,8 @@ out:
     return rc;
 }
 
-enum sd_heap_root_kind sd_heap_reach_root(const struct sd_heap_reach *r, uint32_t object,
-                                          const char **text)
+enum sd_heap_root_kind sd_heap_reach_root(const struct sd_heap_reach *r,
+                                          uint32_t object, const char **text)
 {
     const struct sd_heap_graph *g = r->graph;
     const struct sd_heap_root *known = g->roots.p;
@@ -151,7 +151,7 @@ enum sd_heap_root_kind sd_heap_reach_root(const struct sd_heap_reach *r, uint32_
     *text = "";
     for (uint32_t i = 0; i < g->n_roots && !**text; i++)
         if (known[i].object == object && known[i].kind + 1 == kind)
-            *text = sd_heap_text(g, known[i].text);
+            *text = sd_heap_name(g, known[i].text);
     return (enum sd_heap_root_kind)(kind - 1);
 }
 

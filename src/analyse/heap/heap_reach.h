@@ -56,8 +56,8 @@ static inline bool sd_heap_reach_is_garbage(const struct sd_heap_reach *r,
 }
 
 /* Of a root: its kind, and what is known of it ("x in f, main thread"); "": nothing. */
-enum sd_heap_root_kind sd_heap_reach_root(const struct sd_heap_reach *r, uint32_t object,
-                                          const char **text);
+enum sd_heap_root_kind sd_heap_reach_root(const struct sd_heap_reach *r,
+                                          uint32_t object, const char **text);
 
 /* Searches again, into `parents` (n places), as if `but` were no root, and no further
  * than it; SD_HEAP_NONE: there is no such one.  Uses `order` (n places). */

@@ -44,9 +44,11 @@ TEST(heap_reach_knows_roots_referrers_and_garbage_of_random_graphs)
 static void make_named(struct sd_heap_maker *m, struct sd_heap_graph *g)
 {
     struct sd_heap_root module = { .object = 0, .kind = SD_HEAP_ROOT_MODULE };
-    struct sd_heap_root value = { .object = 4, .kind = SD_HEAP_ROOT_THREAD,
+    struct sd_heap_root value = { .object = 4,
+                                  .kind = SD_HEAP_ROOT_THREAD,
                                   .needs_excess = true };
-    struct sd_heap_root stale = { .object = 2, .kind = SD_HEAP_ROOT_THREAD,
+    struct sd_heap_root stale = { .object = 2,
+                                  .kind = SD_HEAP_ROOT_THREAD,
                                   .needs_excess = true };
     struct sd_heap_graph texts = { .n = 0 };
 
@@ -99,7 +101,9 @@ TEST(heap_reach_prefers_what_is_named_and_takes_no_stale_word_for_a_root)
 
 TEST(heap_reach_searches_as_if_an_object_were_no_root)
 {
-    struct sd_heap_maker m = { .n = 3, .size = { 16, 16, 16 }, .address = { 64, 128, 192 },
+    struct sd_heap_maker m = { .n = 3,
+                               .size = { 16, 16, 16 },
+                               .address = { 64, 128, 192 },
                                .is_root = { true, false, true } };
     struct sd_heap_graph g;
     struct sd_heap_reach r;
@@ -125,7 +129,8 @@ TEST(heap_reach_survives_each_failing_allocation)
 
     sd_heap_maker_fill(&m, 5);
     sd_heap_maker_graph(&m, &g);
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_heap_reach r;
         int rc = sd_heap_reach_init(&r, &g);
 

@@ -103,9 +103,11 @@ static const char *name_of(struct suspicion *s, uint32_t holder)
     return copy_of(s, &text);
 }
 
-static const char *sentence_of(struct suspicion *s, const struct sd_heap_suspect *suspect)
+static const char *sentence_of(struct suspicion *s,
+                               const struct sd_heap_suspect *suspect)
 {
-    const char *held = sd_heap_text(s->g, sd_heap_type_at(s->g, suspect->held_type)->name);
+    const char *held =
+        sd_heap_name(s->g, sd_heap_type_at(s->g, suspect->held_type)->name);
     char bytes[SD_TEXT_MAX], count[SD_TEXT_MAX];
     struct sd_buf text = { 0 };
 
@@ -162,7 +164,8 @@ static bool is_most(uint64_t part, uint64_t whole)
     return part >= whole / 100 * MOST_PERCENT;
 }
 
-/* A type that comes often on the way down from `from`, and the object above its first. */
+/* A type that comes often on the way down from `from`, and the object above its first.
+ */
 static uint32_t find_list(struct suspicion *s, uint32_t from, uint32_t *type)
 {
     uint32_t *seen = s->seen.p, at = from, above = SD_HEAP_NONE, found = SD_HEAP_NONE;
@@ -226,7 +229,13 @@ static void go_down(struct suspicion *s, uint32_t object)
     suspect_holder(s, object, SD_HEAP_NONE);
 }
 
-/* Objects of one type at the top of the tree, each small. */
+/* That there are many dicts and texts says nothing. */
+static bool is_builtin(const struct sd_heap_graph *g, uint32_t type)
+{
+    return strcmp(sd_heap_name(g, sd_heap_type_at(g, type)->module), "builtins") == 0;
+}
+
+/* Objects of one class at the top of the tree, each small. */
 static void suspect_types(struct suspicion *s)
 {
     uint32_t n;
@@ -246,7 +255,7 @@ static void suspect_types(struct suspicion *s)
         h->bytes += retained_of(s, tops[i]);
     }
     for (uint32_t i = 0; i < s->g->n_types && s->rc == 0; i++)
-        if (held[i].bytes >= s->least_bytes)
+        if (held[i].bytes >= s->least_bytes && !is_builtin(s->g, i))
             add(s, (struct sd_heap_suspect){ .holder = SD_HEAP_NONE,
                                              .held_type = i,
                                              .retained = held[i].bytes,

@@ -100,7 +100,8 @@ TEST(suspects_survive_each_failing_allocation)
     sd_heap_maker_graph(&m, &g);
     CHECK(sd_heap_reach_init(&r, &g) == 0);
     CHECK(sd_heap_dominators_init(&d, &r) == 0);
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_arena arena = { NULL, 0 };
         struct sd_heap_suspect *suspects;
         uint32_t n;

@@ -28,7 +28,8 @@ static inline uint32_t sd_heap_maker_random(struct sd_heap_maker *m, uint32_t be
     return (uint32_t)(m->random >> 33) % below;
 }
 
-static inline void sd_heap_maker_edge(struct sd_heap_maker *m, uint32_t from, uint32_t to)
+static inline void sd_heap_maker_edge(struct sd_heap_maker *m, uint32_t from,
+                                      uint32_t to)
 {
     m->from[m->n_edges] = from;
     m->to[m->n_edges++] = to;
@@ -103,7 +104,8 @@ static inline void sd_heap_maker_graph(const struct sd_heap_maker *m,
         }
         for (uint32_t k = 0; has_labels && k < m->n_edges; k++)
             if (m->from[k] == i)
-                CHECK(sd_heap_add(&g->labels, &g->n_labels, &m->labels[k], sizeof n) == 0);
+                CHECK(sd_heap_add(&g->labels, &g->n_labels, &m->labels[k], sizeof n) ==
+                      0);
         if (has_labels)
             CHECK(sd_heap_add(&g->labelled, &g->n_labelled, &labelled,
                               sizeof labelled) == 0);

@@ -25,6 +25,7 @@ struct sd_heap_guesses {
  * sentence. */
 int sd_heap_roots_find(struct sd_heap_guesses *g, struct sd_heap_kinds *kinds,
                        uint32_t n_skipped,
-                       bool (*is_met)(const void *of, uint64_t address), const void *of);
+                       bool (*is_met)(const void *of, uint64_t address),
+                       const void *of);
 void sd_heap_guesses_release(struct sd_heap_guesses *g);
 #endif

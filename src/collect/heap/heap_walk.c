@@ -83,10 +83,7 @@ static void meet_tracked(PyObject *o, void *of)
 }
 
 /* hot */
-static int visit_without_graph(PyObject *o, void *of)
-{
-    return o ? meet(of, o) : 0;
-}
+static int visit_without_graph(PyObject *o, void *of) { return o ? meet(of, o) : 0; }
 
 /* hot */
 static int visit(PyObject *o, void *of)
@@ -96,10 +93,10 @@ static int visit(PyObject *o, void *of)
     if (!o)
         return 0;
     if (__builtin_expect(w->n_refs >= w->cap_refs, 0)) {
-        w->rc = w->n_refs < SD_HEAP_OBJECTS_MAX
-                    ? sd_pages_grow(&w->graph.edges, (w->n_refs + 1) * sizeof(uint64_t))
-                    : sd_fail(SD_ENOMEM,
-                              "a heap of more than 4,294,967,293 references");
+        w->rc =
+            w->n_refs < SD_HEAP_OBJECTS_MAX
+                ? sd_pages_grow(&w->graph.edges, (w->n_refs + 1) * sizeof(uint64_t))
+                : sd_fail(SD_ENOMEM, "a heap of more than 4,294,967,293 references");
         w->cap_refs = w->graph.edges.bytes / sizeof(uint64_t);
         if (w->rc < 0)
             return -1;
@@ -171,9 +168,9 @@ static void follow(struct sd_heap_walk *w, uint32_t at, uint32_t i, PyObject *o)
         ((struct sd_heap_type *)w->graph.type_list.p)[at].n_told++;
     if (w->rc < 0 || w->n_refs == first)
         return;
-    labels = sd_step_names_of(&w->names, kind, o,
-                              (const uint64_t *)w->graph.edges.p + first,
-                              (uint32_t)(w->n_refs - first));
+    labels =
+        sd_step_names_of(&w->names, kind, o, (const uint64_t *)w->graph.edges.p + first,
+                         (uint32_t)(w->n_refs - first));
     if (w->names.rc < 0)
         w->rc = w->names.rc;
     else if (labels)
@@ -300,8 +297,8 @@ int sd_heap_walk_finish(struct sd_heap_walk *w, struct sd_heap_graph *out)
         return rc;
     sd_marks_count(&w->marks);
     for (uint32_t i = 0; i < g->n; i++)
-        ((uint32_t *)g->by_address.p)[sd_marks_rank(
-            &w->marks, ((const uint64_t *)g->addresses.p)[i])] = i;
+        ((uint32_t *)g->by_address
+             .p)[sd_marks_rank(&w->marks, ((const uint64_t *)g->addresses.p)[i])] = i;
     number_types(w);
     if (w->has_graph) {
         number_edges(w);

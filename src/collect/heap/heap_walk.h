@@ -3,9 +3,9 @@
 #define SD_HEAP_HEAP_WALK_H
 /* heap_walk: one pass over the objects of this interpreter.
  *
- * Objects stand in one array in the order in which they are met, which is also the queue
- * of those whose references are still to be followed: no stack is needed, and the next
- * ones can be fetched into the cache before their turn.  References are written as
+ * Objects stand in one array in the order in which they are met, which is also the
+ * queue of those whose references are still to be followed: no stack is needed, and the
+ * next ones can be fetched into the cache before their turn.  References are written as
  * addresses; afterwards, without the interpreter's lock, the marks tell each address's
  * rank, and references become numbers in place.
  *
@@ -22,9 +22,9 @@ struct sd_heap_walk {
     struct sd_step_names names;
     struct sd_heap_guesses guesses;
     struct sd_marks marks;
-    uint64_t n_refs;            /* references met */
+    uint64_t n_refs; /* references met */
     size_t cap_objects, cap_refs;
-    PyTypeObject *type;         /* of the object at hand */
+    PyTypeObject *type; /* of the object at hand */
     bool has_seen_type, has_graph;
     uint32_t n_skipped_frames; /* of the calling thread; set between init and take */
     int rc;

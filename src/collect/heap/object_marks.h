@@ -22,8 +22,8 @@ struct sd_marks_piece {
     uint32_t below[SD_MARKS_WORDS]; /* marks before this word, once they are counted */
 };
 
-struct sd_marks {           /* all zero is a fresh one */
-    struct sd_pages roots;  /* uint32_t[1 << 15]: number of a branch, from 1 on */
+struct sd_marks {             /* all zero is a fresh one */
+    struct sd_pages roots;    /* uint32_t[1 << 15]: number of a branch, from 1 on */
     struct sd_pages branches; /* uint32_t[n_branches][1 << 12]: number of a piece */
     struct sd_pages pieces;   /* struct sd_marks_piece[n_pieces] */
     uint32_t n_branches, n_pieces;

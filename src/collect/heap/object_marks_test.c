@@ -23,7 +23,8 @@ TEST(marks_count_what_is_below_an_address)
     for (int i = 0; i < N; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         /* near each other, and anywhere */
-        address[i] = (i % 2 ? random >> 17 : 0x7f0000000000 + (random >> 40)) & ~(uint64_t)7;
+        address[i] =
+            (i % 2 ? random >> 17 : 0x7f0000000000 + (random >> 40)) & ~(uint64_t)7;
         n += sd_marks_mark(&m, address[i]) == 1;
     }
     CHECK(n > N / 2 && n <= N);
@@ -44,7 +45,8 @@ TEST(marks_count_what_is_below_an_address)
 
 TEST(marks_say_when_there_is_no_memory)
 {
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_marks m = { .n_pieces = 0 };
         int first = sd_marks_mark(&m, 0x1000);
 

@@ -48,7 +48,8 @@ static PyObject *method_of(const struct sd_size_names *n, PyTypeObject *type)
     return NULL;
 }
 
-struct sd_size_of_type sd_size_of_type(const struct sd_size_names *n, PyTypeObject *type)
+struct sd_size_of_type sd_size_of_type(const struct sd_size_names *n,
+                                       PyTypeObject *type)
 {
     struct sd_size_of_type how = { SD_SIZE_ZERO, 0, NULL };
     PyObject *method = method_of(n, type);

@@ -3,10 +3,10 @@
 #define SD_HEAP_OBJECT_SIZE_H
 /* object_size: the size of an object, as sys.getsizeof tells it.
  *
- * Types that have __sizeof__ from object, list, dict, set, int or str are measured here.
- * Of others the C function behind __sizeof__ is called, as the interpreter would.  One
- * that is written in Python is code of the program, and is not: the answer is that of
- * the nearest base whose function is C. */
+ * Types that have __sizeof__ from object, list, dict, set, int or str are measured
+ * here. Of others the C function behind __sizeof__ is called, as the interpreter would.
+ * One that is written in Python is code of the program, and is not: the answer is that
+ * of the nearest base whose function is C. */
 #include "cpython/compat.h"
 
 enum sd_size_way {
@@ -26,7 +26,7 @@ struct sd_size_of_type {
     PyCFunction function;
 };
 
-struct sd_size_names { /* what a walk needs; made before it begins */
+struct sd_size_names {                    /* what a walk needs; made before it begins */
     PyObject *sizeof_name, *no_arguments; /* references */
     PyObject *plain, *list, *dict, *set, *frozenset, *integer, *str; /* borrowed */
 };
@@ -35,7 +35,8 @@ struct sd_size_names { /* what a walk needs; made before it begins */
 int sd_size_names_init(struct sd_size_names *n);
 void sd_size_names_release(struct sd_size_names *n);
 
-struct sd_size_of_type sd_size_of_type(const struct sd_size_names *n, PyTypeObject *type);
+struct sd_size_of_type sd_size_of_type(const struct sd_size_names *n,
+                                       PyTypeObject *type);
 size_t sd_object_size(const struct sd_size_names *n, const struct sd_size_of_type *how,
                       PyObject *o);
 #endif

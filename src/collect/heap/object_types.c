@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <frameobject.h>
+
 #include "base/error.h"
 #include "collect/heap/short_text.h"
 
@@ -51,7 +53,8 @@ static PyObject *in_dict(PyObject *dict, const char *name)
     if (!dict || !PyDict_CheckExact(dict))
         return NULL;
     while (PyDict_Next(dict, &at, &key, &value))
-        if (PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, name) == 0)
+        if (PyUnicode_CheckExact(key) &&
+            PyUnicode_CompareWithASCIIString(key, name) == 0)
             return value;
     return NULL;
 }
@@ -92,7 +95,8 @@ static void name_type(PyTypeObject *type, char module[NAME_MAX_BYTES],
         snprintf(name, NAME_MAX_BYTES, "%s", dot ? dot + 1 : type->tp_name);
 }
 
-static int add_names(struct sd_heap_kinds *k, PyTypeObject *type, struct sd_heap_type *t)
+static int add_names(struct sd_heap_kinds *k, PyTypeObject *type,
+                     struct sd_heap_type *t)
 {
     char module[NAME_MAX_BYTES], name[NAME_MAX_BYTES], whole[2 * NAME_MAX_BYTES];
     bool is_bare;
@@ -108,8 +112,8 @@ static int add_names(struct sd_heap_kinds *k, PyTypeObject *type, struct sd_heap
     return rc;
 }
 
-static int add_field(struct sd_heap_kinds *k, struct sd_heap_kind *kind, Py_ssize_t offset,
-                     const char *name)
+static int add_field(struct sd_heap_kinds *k, struct sd_heap_kind *kind,
+                     Py_ssize_t offset, const char *name)
 {
     struct sd_heap_field field = { offset, 0 };
     char text[SD_SHORT_TEXT];
@@ -121,6 +125,26 @@ static int add_field(struct sd_heap_kinds *k, struct sd_heap_kind *kind, Py_ssiz
     kind->n_fields++;
     return k->rc < 0 ? k->rc
                      : sd_heap_add(&k->fields, &k->n_fields, &field, sizeof field);
+}
+
+/* References that types of C keep without showing them as members. */
+static int add_hidden_fields(struct sd_heap_kinds *k, struct sd_heap_kind *kind)
+{
+    static const struct {
+        Py_ssize_t offset;
+        const char *name;
+    } of_errors[] = { { offsetof(PyBaseExceptionObject, args), "args" },
+                      { offsetof(PyBaseExceptionObject, traceback), "__traceback__" },
+                      { offsetof(PyBaseExceptionObject, context), "__context__" },
+                      { offsetof(PyBaseExceptionObject, cause), "__cause__" } };
+    int rc = 0;
+
+    if (kind->type == &PyTraceBack_Type)
+        rc = add_field(k, kind, offsetof(PyTracebackObject, tb_next), "tb_next");
+    if (kind->type->tp_flags & Py_TPFLAGS_BASE_EXC_SUBCLASS)
+        for (size_t i = 0; i < sizeof of_errors / sizeof of_errors[0] && rc == 0; i++)
+            rc = add_field(k, kind, of_errors[i].offset, of_errors[i].name);
+    return rc;
 }
 
 /* Members of the type and its bases that are references: __slots__ are such, and what
@@ -138,10 +162,10 @@ static int add_fields(struct sd_heap_kinds *k, struct sd_heap_kind *kind)
                 rc = add_field(k, kind, m->offset, m->name);
         base = base->tp_base;
     }
-    return rc;
+    return rc < 0 ? rc : add_hidden_fields(k, kind);
 }
 
-static enum sd_naming naming_of(PyTypeObject *type)
+static enum sd_step_naming naming_of(PyTypeObject *type)
 {
     if (type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS)
         return SD_NAMING_DICT;

@@ -9,7 +9,7 @@
 #include "profile/heap/heap_graph.h"
 
 /* How the references of an object are named, besides its fields. */
-enum sd_naming {
+enum sd_step_naming {
     SD_NAMING_NONE,
     SD_NAMING_FIELDS, /* instances: fields, slots, attributes */
     SD_NAMING_DICT,
@@ -27,7 +27,7 @@ struct sd_heap_field { /* a place in an object where a reference stands */
 struct sd_heap_kind {
     PyTypeObject *type;
     struct sd_size_of_type size;
-    enum sd_naming naming;
+    enum sd_step_naming naming;
     bool is_gc, is_heap_type, is_managed, has_dict;
     uint32_t first_field, n_fields;
     uint32_t last_labels, n_last_labels; /* those of the last instance; 0: none */

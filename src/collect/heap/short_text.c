@@ -63,7 +63,9 @@ size_t sd_short_text_of_key(PyObject *key, char to[SD_SHORT_TEXT])
         return sd_short_text_of_str(key, to);
     if (key == Py_None || key == Py_True || key == Py_False) {
         n = snprintf(to, SD_SHORT_TEXT, "%s",
-                     key == Py_None ? "None" : key == Py_True ? "True" : "False");
+                     key == Py_None   ? "None"
+                     : key == Py_True ? "True"
+                                      : "False");
     } else if (PyLong_CheckExact(key)) {
         long long v = PyLong_AsLongLongAndOverflow(key, &overflow);
 

@@ -116,7 +116,8 @@ static void name_values(struct naming *g, PyObject *o)
                      label_of_str(g->s, SD_HEAP_STEP_ATTRIBUTE, v.names[i * v.stride]));
 }
 
-static void name_instance(struct naming *g, const struct sd_heap_kind *kind, PyObject *o)
+static void name_instance(struct naming *g, const struct sd_heap_kind *kind,
+                          PyObject *o)
 {
     if (kind->is_managed)
         name_values(g, o);
@@ -206,7 +207,8 @@ static void name_type(struct naming *g, const struct sd_heap_kind *kind, PyObjec
 
     name_one(g, sd_compat_heap_type_dict(type), g->s->kinds->dict_label);
     name_one(g, type->tp_mro, label_of_text(g->s, SD_HEAP_STEP_ATTRIBUTE, "__mro__"));
-    name_one(g, type->tp_bases, label_of_text(g->s, SD_HEAP_STEP_ATTRIBUTE, "__bases__"));
+    name_one(g, type->tp_bases,
+             label_of_text(g->s, SD_HEAP_STEP_ATTRIBUTE, "__bases__"));
     name_one(g, (PyObject *)type->tp_base,
              label_of_text(g->s, SD_HEAP_STEP_ATTRIBUTE, "__base__"));
     name_one(g, sd_compat_heap_type_module(type),
@@ -229,7 +231,8 @@ static uint32_t label_of_local(struct sd_step_names *s, const sd_walked *f, size
 static void name_frame(struct naming *g, const struct sd_heap_kind *kind, PyObject *o)
 {
     const sd_walked *f = sd_compat_heap_frame_of(o);
-    size_t n_locals = f && PyCode_Check(sd_walk_code(f)) ? sd_compat_heap_n_locals(f) : 0;
+    size_t n_locals =
+        f && PyCode_Check(sd_walk_code(f)) ? sd_compat_heap_n_locals(f) : 0;
 
     for (size_t i = 0; i < n_locals; i++) {
         PyObject *value = sd_compat_heap_local(f, i);
@@ -240,8 +243,9 @@ static void name_frame(struct naming *g, const struct sd_heap_kind *kind, PyObje
     name_fields(g, kind, o);
 }
 
-const uint32_t *sd_step_names_of(struct sd_step_names *s, const struct sd_heap_kind *kind,
-                                 PyObject *o, const uint64_t *edges, uint32_t n)
+const uint32_t *sd_step_names_of(struct sd_step_names *s,
+                                 const struct sd_heap_kind *kind, PyObject *o,
+                                 const uint64_t *edges, uint32_t n)
 {
     struct naming g = { .s = s, .edges = edges, .n = n };
 

@@ -20,6 +20,7 @@ void sd_step_names_release(struct sd_step_names *s);
 
 /* One label for each of the `n` references, or NULL: none has a name.  Good until the
  * next call. */
-const uint32_t *sd_step_names_of(struct sd_step_names *s, const struct sd_heap_kind *kind,
-                                 PyObject *o, const uint64_t *edges, uint32_t n);
+const uint32_t *sd_step_names_of(struct sd_step_names *s,
+                                 const struct sd_heap_kind *kind, PyObject *o,
+                                 const uint64_t *edges, uint32_t n);
 #endif

@@ -144,13 +144,15 @@ uint32_t sd_py_heap_number(const struct sd_py_heap *h, PyObject *x)
     if (number != SD_HEAP_NONE)
         return number;
     if (PyLong_CheckExact(x))
-        PyErr_Format(PyExc_LookupError,
-                     "no object of the snapshot has this address (an int is an address)");
+        PyErr_Format(
+            PyExc_LookupError,
+            "no object of the snapshot has this address (an int is an address)");
     else
-        PyErr_Format(PyExc_LookupError,
-                     "this %.100s is not in the snapshot: it was made later, or nothing "
-                     "that the collector tracks refers to it",
-                     Py_TYPE(x)->tp_name);
+        PyErr_Format(
+            PyExc_LookupError,
+            "this %.100s is not in the snapshot: it was made later, or nothing "
+            "that the collector tracks refers to it",
+            Py_TYPE(x)->tp_name);
     return SD_HEAP_NONE;
 }
 
@@ -170,18 +172,18 @@ static PyObject *heap_size(PyObject *self, PyObject *x)
 {
     uint32_t object = sd_py_heap_number(heap_in(self), x);
 
-    return object == SD_HEAP_NONE
-               ? NULL
-               : PyLong_FromUnsignedLongLong(sd_heap_size(&heap_in(self)->graph, object));
+    return object == SD_HEAP_NONE ? NULL
+                                  : PyLong_FromUnsignedLongLong(
+                                        sd_heap_size(&heap_in(self)->graph, object));
 }
 
 static PyObject *heap_held(PyObject *self, PyObject *x)
 {
     uint32_t object = sd_py_heap_number(heap_in(self), x);
 
-    return object == SD_HEAP_NONE
-               ? NULL
-               : PyLong_FromUnsignedLongLong(sd_heap_held(&heap_in(self)->graph, object));
+    return object == SD_HEAP_NONE ? NULL
+                                  : PyLong_FromUnsignedLongLong(
+                                        sd_heap_held(&heap_in(self)->graph, object));
 }
 
 static PyObject *heap_type_name(PyObject *self, PyObject *x)
@@ -201,7 +203,8 @@ static PyObject *heap_retained(PyObject *self, PyObject *x)
     if (object == SD_HEAP_NONE)
         return NULL;
     d = sd_py_heap_dominators(heap_in(self));
-    return d ? PyLong_FromUnsignedLongLong(sd_heap_dominators_retained(d, object)) : NULL;
+    return d ? PyLong_FromUnsignedLongLong(sd_heap_dominators_retained(d, object))
+             : NULL;
 }
 
 static PyObject *heap_dominator(PyObject *self, PyObject *x)
@@ -219,7 +222,8 @@ static PyObject *heap_dominator(PyObject *self, PyObject *x)
                                  : address_object(heap_in(self), above);
 }
 
-static PyObject *addresses(const struct sd_py_heap *h, const uint32_t *objects, uint32_t n)
+static PyObject *addresses(const struct sd_py_heap *h, const uint32_t *objects,
+                           uint32_t n)
 {
     PyObject *list = PyList_New((Py_ssize_t)n);
 
@@ -275,13 +279,15 @@ static PyObject *text_object(struct sd_buf *text)
     if (text->bad)
         PyErr_NoMemory();
     else
-        object = PyUnicode_DecodeUTF8(sd_buf_string(text), (Py_ssize_t)text->n, "replace");
+        object =
+            PyUnicode_DecodeUTF8(sd_buf_string(text), (Py_ssize_t)text->n, "replace");
     sd_buf_release(text);
     return object;
 }
 
 /* (root kind, text, [(address, type, name)]) */
-static PyObject *path_object(const struct sd_py_heap *h, const struct sd_heap_path *path)
+static PyObject *path_object(const struct sd_py_heap *h,
+                             const struct sd_heap_path *path)
 {
     PyObject *steps = PyList_New(0), *whole;
     struct sd_buf text = { 0 };
@@ -293,7 +299,8 @@ static PyObject *path_object(const struct sd_py_heap *h, const struct sd_heap_pa
         PyObject *step;
 
         sd_heap_path_step(&h->reach, path, i, &name);
-        step = Py_BuildValue("(KsN)", (unsigned long long)sd_heap_address(&h->graph, object),
+        step = Py_BuildValue("(KsN)",
+                             (unsigned long long)sd_heap_address(&h->graph, object),
                              sd_heap_type_name(&h->graph, object), text_object(&name));
         if (!step || PyList_Append(steps, step) < 0)
             Py_CLEAR(steps);
@@ -306,7 +313,8 @@ static PyObject *path_object(const struct sd_py_heap *h, const struct sd_heap_pa
             sd_heap_reach_root(&h->reach, path->objects[0], &known));
     sd_heap_path_text(&h->reach, path, &text);
     whole = text_object(&text);
-    return whole ? Py_BuildValue("(sNN)", kind, whole, steps) : (Py_DECREF(steps), NULL);
+    return whole ? Py_BuildValue("(sNN)", kind, whole, steps)
+                 : (Py_DECREF(steps), NULL);
 }
 
 /* The shortest path; None: it is garbage. */
@@ -446,7 +454,7 @@ static PyObject *no_such_type(const struct sd_heap_graph *g, const char *name)
     if (!names)
         return PyErr_NoMemory();
     for (uint32_t i = 0; i < g->n_types; i++) {
-        const char *whole = sd_heap_text(g, sd_heap_type_at(g, i)->name);
+        const char *whole = sd_heap_name(g, sd_heap_type_at(g, i)->name);
         const char *dot = strrchr(whole, '.');
 
         names[i] = strchr(name, '.') || !dot ? whole : dot + 1;
@@ -454,8 +462,9 @@ static PyObject *no_such_type(const struct sd_heap_graph *g, const char *name)
     names[g->n_types] = NULL;
     nearest = sd_nearest(name, names);
     if (nearest)
-        PyErr_Format(PyExc_LookupError, "no object has the type %.200s; the nearest name is %.200s",
-                     name, nearest);
+        PyErr_Format(PyExc_LookupError,
+                     "no object has the type %.200s; the nearest name is %.200s", name,
+                     nearest);
     else
         PyErr_Format(PyExc_LookupError, "no object has the type %.200s", name);
     sd_free(names);
@@ -481,7 +490,7 @@ static PyObject *heap_find(PyObject *self, PyObject *type)
     for (uint32_t i = 0; i < g->n_types; i++) {
         const struct sd_heap_type *t = sd_heap_type_at(g, i);
 
-        is_wanted[i] = name ? is_name(sd_heap_text(g, t->name), name)
+        is_wanted[i] = name ? is_name(sd_heap_name(g, t->name), name)
                             : t->address == (uint64_t)(uintptr_t)type;
         has_any |= is_wanted[i];
     }

@@ -11,22 +11,20 @@
 #include "analyse/heap/heap_groups.h"
 
 struct sd_py_heap {
-    PyObject_HEAD
-    struct sd_heap_graph graph;
+    PyObject_HEAD struct sd_heap_graph graph;
     struct sd_heap_reach reach;
     struct sd_heap_dominators dominators;
     bool has_reach, has_dominators;
 };
 
 struct sd_py_heap_set {
-    PyObject_HEAD
-    struct sd_py_heap *heap; /* owned */
-    uint32_t *objects;       /* owned; in order */
+    PyObject_HEAD struct sd_py_heap *heap; /* owned */
+    uint32_t *objects;                     /* owned; in order */
     uint32_t n;
 };
 
-/* Work out what is wanted.  NULL with an exception: a snapshot without references, or no
- * memory. */
+/* Work out what is wanted.  NULL with an exception: a snapshot without references, or
+ * no memory. */
 struct sd_heap_reach *sd_py_heap_reach(struct sd_py_heap *h);
 const struct sd_heap_dominators *sd_py_heap_dominators(struct sd_py_heap *h);
 /* The number of an object, given as itself or as an address; SD_HEAP_NONE with an

@@ -8,9 +8,11 @@
 
 /* The numbers of the addresses in a tuple that are in the snapshot; NULL with an
  * exception. */
-static uint32_t *numbers_of(const struct sd_py_heap *h, PyObject *addresses, uint32_t *n)
+static uint32_t *numbers_of(const struct sd_py_heap *h, PyObject *addresses,
+                            uint32_t *n)
 {
-    uint32_t *numbers = sd_alloc(((size_t)PyTuple_GET_SIZE(addresses) + 1) * sizeof *numbers);
+    uint32_t *numbers =
+        sd_alloc(((size_t)PyTuple_GET_SIZE(addresses) + 1) * sizeof *numbers);
 
     *n = 0;
     if (!numbers) {
@@ -28,8 +30,8 @@ static uint32_t *numbers_of(const struct sd_py_heap *h, PyObject *addresses, uin
     return numbers;
 }
 
-static PyObject *draw(struct sd_py_heap *h, const struct sd_heap_picture_request *request,
-                      bool is_svg)
+static PyObject *draw(struct sd_py_heap *h,
+                      const struct sd_heap_picture_request *request, bool is_svg)
 {
     struct sd_graph_look look = sd_graph_look_default();
     struct sd_arena arena = { NULL, 0 };

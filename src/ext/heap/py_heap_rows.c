@@ -26,7 +26,8 @@ PyObject *sd_py_heap_rows(struct sd_py_heap *h, const char *by, const uint32_t *
 
     if (kind < 0) {
         PyErr_Format(PyExc_ValueError,
-                     "by() knows type, owner, size, module and referrers, not %.50s", by);
+                     "by() knows type, owner, size, module and referrers, not %.50s",
+                     by);
         return NULL;
     }
     if (sd_heap_by_needs_edges((enum sd_heap_by)kind) && !sd_py_heap_reach(h))
@@ -46,8 +47,9 @@ PyObject *sd_py_heap_rows(struct sd_py_heap *h, const char *by, const uint32_t *
         PyObject *retained =
             d ? PyLong_FromUnsignedLongLong(row->retained) : Py_NewRef(Py_None);
 
-        if (!take(list, Py_BuildValue("(sKKN)", row->name, (unsigned long long)row->count,
-                                      (unsigned long long)row->bytes, retained)))
+        if (!take(list,
+                  Py_BuildValue("(sKKN)", row->name, (unsigned long long)row->count,
+                                (unsigned long long)row->bytes, retained)))
             Py_CLEAR(list);
     }
     sd_heap_groups_release(&groups);
@@ -63,11 +65,12 @@ static PyObject *suspect_object(const struct sd_py_heap *h,
                             ? PyLong_FromUnsignedLongLong(sd_heap_address(g, s->holder))
                             : Py_NewRef(Py_None);
 
-    return Py_BuildValue("{sNsssssKsdsssKss}", "address", address, "name", s->name, "type",
-                         has_holder ? sd_heap_type_name(g, s->holder) : "", "retained",
-                         (unsigned long long)s->retained, "share", s->share, "holds",
-                         sd_heap_text(g, sd_heap_type_at(g, s->held_type)->name), "count",
-                         (unsigned long long)s->count, "sentence", s->sentence);
+    return Py_BuildValue(
+        "{sNsssssKsdsssKss}", "address", address, "name", s->name, "type",
+        has_holder ? sd_heap_type_name(g, s->holder) : "", "retained",
+        (unsigned long long)s->retained, "share", s->share, "holds",
+        sd_heap_name(g, sd_heap_type_at(g, s->held_type)->name), "count",
+        (unsigned long long)s->count, "sentence", s->sentence);
 }
 
 PyObject *sd_py_heap_suspects(PyObject *self, PyObject *unused)
@@ -122,10 +125,10 @@ PyObject *sd_ext_heap_changes(PyObject *module, PyObject *snapshots)
     for (uint32_t i = 0; list && i < changes.n; i++) {
         const struct sd_heap_change *c = &changes.rows[i];
 
-        if (!take(list, Py_BuildValue("(sKKLLI)", c->name, (unsigned long long)c->count,
-                                      (unsigned long long)c->bytes,
-                                      (long long)c->count_delta,
-                                      (long long)c->bytes_delta, c->n_rises)))
+        if (!take(list,
+                  Py_BuildValue("(sKKLLI)", c->name, (unsigned long long)c->count,
+                                (unsigned long long)c->bytes, (long long)c->count_delta,
+                                (long long)c->bytes_delta, c->n_rises)))
             Py_CLEAR(list);
     }
     sd_heap_changes_release(&changes);

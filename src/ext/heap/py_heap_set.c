@@ -46,10 +46,7 @@ static void set_dealloc(PyObject *self)
 
 enum { IN_FIRST = 1, IN_SECOND = 2, IN_BOTH = 4 };
 
-static bool is_set_like(PyObject *a, PyObject *b)
-{
-    return Py_TYPE(a) == Py_TYPE(b);
-}
+static bool is_set_like(PyObject *a, PyObject *b) { return Py_TYPE(a) == Py_TYPE(b); }
 
 static PyObject *merge(PyObject *left, PyObject *right, int wanted)
 {
@@ -62,8 +59,9 @@ static PyObject *merge(PyObject *left, PyObject *right, int wanted)
     a = set_in(left);
     b = set_in(right);
     if (a->heap != b->heap) {
-        PyErr_SetString(PyExc_ValueError,
-                        "these sets are of two snapshots: subtract the snapshots instead");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "these sets are of two snapshots: subtract the snapshots instead");
         return NULL;
     }
     out = sd_alloc(((size_t)a->n + b->n) * sizeof *out);
@@ -91,7 +89,10 @@ static PyObject *set_or(PyObject *a, PyObject *b)
     return merge(a, b, IN_FIRST | IN_SECOND | IN_BOTH);
 }
 
-static PyObject *set_subtract(PyObject *a, PyObject *b) { return merge(a, b, IN_FIRST); }
+static PyObject *set_subtract(PyObject *a, PyObject *b)
+{
+    return merge(a, b, IN_FIRST);
+}
 
 static PyObject *set_xor(PyObject *a, PyObject *b)
 {
@@ -185,7 +186,8 @@ static PyMethodDef set_methods[] = {
 };
 
 static PyGetSetDef set_getset[] = {
-    { "addresses", get_addresses, NULL, "The addresses of its objects, as a list.", NULL },
+    { "addresses", get_addresses, NULL, "The addresses of its objects, as a list.",
+      NULL },
     { "bytes", get_bytes, NULL, "The sum of their sizes.", NULL },
     { "count", get_count, NULL, "How many objects it has.", NULL },
     { "retained", get_retained, NULL,

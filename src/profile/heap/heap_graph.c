@@ -28,9 +28,10 @@ const char *sd_heap_root_kind_name(enum sd_heap_root_kind kind)
 
 void sd_heap_graph_release(struct sd_heap_graph *g)
 {
-    struct sd_pages *all[] = { &g->addresses, &g->types,    &g->sizes,     &g->counts,
-                               &g->first,     &g->edges,    &g->by_address, &g->type_list,
-                               &g->large,     &g->held_list, &g->labelled, &g->labels,
+    struct sd_pages *all[] = { &g->addresses,  &g->types,     &g->sizes,
+                               &g->counts,     &g->first,     &g->edges,
+                               &g->by_address, &g->type_list, &g->large,
+                               &g->held_list,  &g->labelled,  &g->labels,
                                &g->roots };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -76,14 +77,14 @@ uint64_t sd_heap_held(const struct sd_heap_graph *g, uint32_t object)
     return pair_of(&g->held_list, g->n_held, object);
 }
 
-const char *sd_heap_text(const struct sd_heap_graph *g, uint32_t text)
+const char *sd_heap_name(const struct sd_heap_graph *g, uint32_t text)
 {
     return sd_heap_texts_get(&g->texts, text);
 }
 
 const char *sd_heap_type_name(const struct sd_heap_graph *g, uint32_t object)
 {
-    return sd_heap_text(g, sd_heap_type_at(g, sd_heap_type_of(g, object))->name);
+    return sd_heap_name(g, sd_heap_type_at(g, sd_heap_type_of(g, object))->name);
 }
 
 uint32_t sd_heap_find(const struct sd_heap_graph *g, uint64_t address)
@@ -147,7 +148,8 @@ int sd_heap_add(struct sd_pages *array, uint32_t *n, const void *thing, size_t s
     int rc;
 
     if (*n >= SD_HEAP_OBJECTS_MAX)
-        return sd_fail(SD_ENOMEM, "a heap of more than 4,294,967,293 objects or references");
+        return sd_fail(SD_ENOMEM,
+                       "a heap of more than 4,294,967,293 objects or references");
     rc = sd_pages_grow(array, ((size_t)*n + 1) * size);
     if (rc == 0)
         memcpy((char *)array->p + (size_t)(*n)++ * size, thing, size);

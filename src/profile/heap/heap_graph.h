@@ -53,7 +53,7 @@ enum sd_heap_step {
 };
 #define SD_HEAP_LABEL(step, text) ((uint32_t)(step) << 28 | (text))
 #define SD_HEAP_LABEL_STEP(label) ((enum sd_heap_step)((label) >> 28))
-#define SD_HEAP_LABEL_TEXT(label) ((label) & 0xfffffff)
+#define SD_HEAP_LABEL_TEXT(label) ((label)&0xfffffff)
 enum { SD_HEAP_TEXTS_MAX = 1 << 28 };
 
 enum sd_heap_root_kind {
@@ -86,8 +86,8 @@ struct sd_heap_graph { /* all zero is an empty one */
     uint32_t n;        /* objects */
     uint32_t n_edges;
     uint32_t n_types, n_large, n_held, n_labelled, n_labels, n_roots;
-    bool has_edges; /* else types and sizes alone: no counts, no roots */
-    uint64_t bytes, held; /* sums */
+    bool has_edges;             /* else types and sizes alone: no counts, no roots */
+    uint64_t bytes, held;       /* sums */
     struct sd_pages addresses;  /* uint64_t[n] */
     struct sd_pages types;      /* uint32_t[n], into type_list */
     struct sd_pages sizes;      /* uint32_t[n]; UINT32_MAX: see `large` */
@@ -139,7 +139,7 @@ static inline const uint32_t *sd_heap_edges(const struct sd_heap_graph *g,
 uint64_t sd_heap_size(const struct sd_heap_graph *g, uint32_t object);
 uint64_t sd_heap_held(const struct sd_heap_graph *g, uint32_t object);
 const char *sd_heap_type_name(const struct sd_heap_graph *g, uint32_t object);
-const char *sd_heap_text(const struct sd_heap_graph *g, uint32_t text);
+const char *sd_heap_name(const struct sd_heap_graph *g, uint32_t text);
 /* The object at this address; SD_HEAP_NONE: there is none. */
 uint32_t sd_heap_find(const struct sd_heap_graph *g, uint64_t address);
 

@@ -10,10 +10,10 @@
 
 #include "base/pages.h"
 
-struct sd_heap_texts {       /* all zero is a fresh one */
-    struct sd_pages bytes;   /* each text, ended by 0 */
-    struct sd_pages first;   /* uint32_t[n]: where in `bytes` it begins */
-    struct sd_pages slots;   /* uint32_t[n_slots]: number of a text; 0: none */
+struct sd_heap_texts {     /* all zero is a fresh one */
+    struct sd_pages bytes; /* each text, ended by 0 */
+    struct sd_pages first; /* uint32_t[n]: where in `bytes` it begins */
+    struct sd_pages slots; /* uint32_t[n_slots]: number of a text; 0: none */
     uint32_t n, n_slots;
     uint32_t n_bytes;
 };

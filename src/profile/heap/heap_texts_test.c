@@ -30,7 +30,8 @@ TEST(heap_texts_store_each_text_once)
 
 TEST(heap_texts_survive_each_failing_allocation)
 {
-    EACH_FAILURE (nth) {
+    EACH_FAILURE(nth)
+    {
         struct sd_heap_texts t = { .n = 0 };
         uint32_t id;
         int rc = sd_heap_texts_add(&t, "x", 1, &id);
