@@ -44,8 +44,8 @@ static inline int sd_compat_heap_each(PyObject *o, void *arg)
 }
 #endif
 
-/* Calls `each` for every object that the collector tracks, frozen ones too, which 3.12 and
- * 3.13 leave out when they are asked. */
+/* Calls `each` for every object that the collector tracks, frozen ones too, which 3.12
+ * and 3.13 leave out when they are asked. */
 static inline void sd_compat_heap_visit(void (*each)(PyObject *o, void *of), void *of)
 {
 #if PY_VERSION_HEX >= 0x030e0000
@@ -273,6 +273,20 @@ static inline sd_walked *sd_compat_heap_frame_of(PyObject *o)
 #endif
 }
 
+/* Is there a function in it?  Not in one that is cleared or has not begun. */
+static inline bool sd_compat_heap_is_readable(sd_walked *f)
+{
+    PyCodeObject *code = sd_walk_code(f);
+
+    if (!code || !PyCode_Check(code))
+        return false;
+#if PY_VERSION_HEX >= 0x030b0000
+    return f->owner == FRAME_OWNED_BY_GENERATOR || !_PyFrame_IsIncomplete(f);
+#else
+    return true;
+#endif
+}
+
 static inline size_t sd_compat_heap_n_locals(const sd_walked *f)
 {
     const PyCodeObject *code = sd_walk_code(f);
@@ -385,16 +399,6 @@ static inline sd_walked *sd_compat_heap_top(PyThreadState *ts)
     return ts->cframe ? ts->cframe->current_frame : NULL;
 #else
     return ts->frame;
-#endif
-}
-
-static inline bool sd_compat_heap_is_incomplete(sd_walked *f)
-{
-#if PY_VERSION_HEX >= 0x030b0000
-    return _PyFrame_IsIncomplete(f);
-#else
-    (void)f;
-    return false;
 #endif
 }
 

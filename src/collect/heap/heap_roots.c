@@ -91,7 +91,7 @@ static void add_thread(struct search *s, PyThreadState *ts, uint32_t n_skipped)
     for (int i = 0; f && i < FRAMES_MAX && s->rc == 0; i++) {
         if (n_skipped > 0)
             n_skipped--;
-        else if (!sd_compat_heap_is_incomplete(f) && PyCode_Check(sd_walk_code(f)))
+        else if (sd_compat_heap_is_readable(f))
             add_frame(s, f);
         f = sd_walk_visible(sd_walk_next(f));
     }

@@ -230,9 +230,9 @@ static uint32_t label_of_local(struct sd_step_names *s, const sd_walked *f, size
 
 static void name_frame(struct naming *g, const struct sd_heap_kind *kind, PyObject *o)
 {
-    const sd_walked *f = sd_compat_heap_frame_of(o);
+    sd_walked *f = sd_compat_heap_frame_of(o);
     size_t n_locals =
-        f && PyCode_Check(sd_walk_code(f)) ? sd_compat_heap_n_locals(f) : 0;
+        f && sd_compat_heap_is_readable(f) ? sd_compat_heap_n_locals(f) : 0;
 
     for (size_t i = 0; i < n_locals; i++) {
         PyObject *value = sd_compat_heap_local(f, i);
