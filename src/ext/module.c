@@ -506,6 +506,8 @@ static PyMethodDef module_methods[] = {
       "counted under `sonde lines`." },
     { "heap_changes", sd_ext_heap_changes, METH_O, NULL },
     { "heap_picture", sd_ext_heap_picture, METH_VARARGS, NULL },
+    { "heap_tracked_of", sd_ext_heap_tracked_of, METH_O, NULL },
+    { "heap_tracked_types", sd_ext_heap_tracked_types, METH_NOARGS, NULL },
     { "heap_snapshot", sd_ext_heap_snapshot, METH_VARARGS, NULL },
     { "memory_of", sd_py_memory_of_process, METH_VARARGS, NULL },
     { "memory_of_children", sd_py_memory_of_children, METH_VARARGS, NULL },

@@ -52,6 +52,10 @@ PyObject *sd_ext_heap_snapshot(PyObject *module, PyObject *args);
 /* heap_picture(snapshot, objects, hidden, is_backwards, depth, too_many, is_svg): the
  * picture as bytes; both lists are tuples of addresses. */
 PyObject *sd_ext_heap_picture(PyObject *module, PyObject *args);
+/* heap_tracked_types(): [(type, how many objects of it the collector tracks)]. */
+PyObject *sd_ext_heap_tracked_types(PyObject *module, PyObject *unused);
+/* heap_tracked_of(types): the tracked objects of these types, a tuple, as a list. */
+PyObject *sd_ext_heap_tracked_of(PyObject *module, PyObject *types);
 /* heap_changes(snapshots): [(name, count, bytes, count_delta, bytes_delta, rises)]. */
 PyObject *sd_ext_heap_changes(PyObject *module, PyObject *snapshots);
 #endif
