@@ -94,6 +94,15 @@ static const char *label_of_line(struct picture *p, uint32_t from, uint32_t to)
 
 /* --- The graph */
 
+/* Above a module there is sys.modules, which all modules are in. */
+static bool is_end(const struct picture *p, uint32_t object)
+{
+    const char *text;
+
+    return p->request->is_backwards && sd_heap_reach_is_root(p->r, object) &&
+           sd_heap_reach_root(p->r, object, &text) == SD_HEAP_ROOT_MODULE;
+}
+
 static int add_line(struct picture *p, uint32_t from, uint32_t to)
 {
     struct sd_graph_edge *grown;
@@ -153,12 +162,17 @@ static bool is_asked(const struct picture *p, uint32_t box)
 
 static int put(struct picture *p, struct sd_view_graph *out)
 {
+    const char *of =
+        p->request->n == 1 ? sd_heap_type_name(p->g, p->objects[0]) : "these objects";
+
     *out = (struct sd_view_graph){ .unit = "", .subtitle = "" };
     out->nodes = sd_arena_alloc(p->arena, (p->n + 1) * sizeof *out->nodes);
     out->edges = sd_arena_alloc(p->arena, (p->n_edges + 1) * sizeof *out->edges);
-    out->title = sd_arena_printf(p->arena, "%s",
-                                 p->request->is_backwards ? "What refers to them"
-                                                          : "What they refer to");
+    out->title = sd_arena_printf(p->arena, "What %s%s%s",
+                                 p->request->is_backwards ? "refers to " : "", of,
+                                 p->request->is_backwards ? ""
+                                 : p->request->n == 1     ? " refers to"
+                                                          : " refer to");
     if (!out->nodes || !out->edges || !out->title)
         return sd_no_memory();
     for (uint32_t i = 0; i < p->n; i++) {
@@ -200,7 +214,7 @@ int sd_heap_picture_make(struct sd_heap_reach *r,
     for (uint32_t i = 0; i < request->n && rc == 0; i++)
         rc = box_of(p, request->objects[i], 0, &box);
     for (uint32_t i = 0; rc == 0 && i < p->n; i++)
-        if (p->depths[i] < request->depth)
+        if (p->depths[i] < request->depth && !is_end(p, p->objects[i]))
             rc = expand(p, i);
     if (rc == 0)
         rc = put(p, out);

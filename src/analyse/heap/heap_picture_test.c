@@ -40,6 +40,7 @@ TEST(heap_picture_goes_so_far_and_says_what_it_leaves_out)
     make(&m, &g, &r);
     CHECK(sd_heap_picture_make(&r, &request, &arena, &view) == 0);
     CHECK(view.n_nodes == 3 && view.n_edges == 2);
+    CHECK(strcmp(view.title, "What refers to b.T2") == 0);
     CHECK(strcmp(view.nodes[0].label, "b.T2\n16 B\n1 more refer to it") == 0);
     CHECK(view.edges[0].to == 0 && view.edges[1].to == 0);
     request.depth = 5;
@@ -53,6 +54,7 @@ TEST(heap_picture_goes_so_far_and_says_what_it_leaves_out)
     request.n_hidden = 0;
     CHECK(sd_heap_picture_make(&r, &request, &arena, &view) == 0);
     CHECK(view.n_nodes == 2 && view.n_edges == 2);
+    CHECK(strcmp(view.title, "What a.T0 refers to") == 0);
     sd_arena_release(&arena);
     sd_heap_reach_release(&r);
     sd_heap_graph_release(&g);
