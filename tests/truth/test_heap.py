@@ -99,6 +99,7 @@ def graph(seed, n):
 
 def test_sizes_references_and_types_of_random_graphs(folder):
     got = answer(folder, KINDS + """
+import abc, array, ctypes, enum, io
 wrong = []
 n = 0
 for seed in range(20):
@@ -107,9 +108,11 @@ for seed in range(20):
         if type(o) is str:
             o.encode()  # some remember that
     gc.disable()
+    classes = [type, object, int, dict, Plain, Meta, functools.partial, ctypes.c_int, ctypes.c_char_p, ctypes.Structure, type(ctypes.c_int), enum.Enum, enum.IntFlag,
+               abc.ABC, collections.deque, Exception, type(len), io.BytesIO, io.BytesIO(b"x" * 99), io.StringIO("text"), io.TextIOWrapper, array.array, Pair]
     s = heap.snapshot()
     s.held(nodes)
-    for o in nodes:
+    for o in nodes + classes:
         if type(o) is int:
             continue  # an int is an address
         n += 1

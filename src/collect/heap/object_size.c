@@ -51,13 +51,14 @@ static PyObject *method_of(const struct sd_size_names *n, PyTypeObject *type)
 struct sd_size_of_type sd_size_of_type(const struct sd_size_names *n,
                                        PyTypeObject *type)
 {
-    struct sd_size_of_type how = { SD_SIZE_ZERO, 0, NULL };
+    struct sd_size_of_type how = { .way = SD_SIZE_ZERO };
     PyObject *method = method_of(n, type);
 
     if (!method)
         return how;
     how.flags = ((PyMethodDescrObject *)method)->d_method->ml_flags;
     how.function = ((PyMethodDescrObject *)method)->d_method->ml_meth;
+    how.definer = ((PyMethodDescrObject *)method)->d_common.d_type;
     if (method == n->plain)
         how.way = SD_SIZE_PLAIN;
     else if (method == n->list)
@@ -75,9 +76,15 @@ struct sd_size_of_type sd_size_of_type(const struct sd_size_names *n,
     return how;
 }
 
+/* The ways in which functions of C take arguments, of which there are none here. */
+typedef PyObject *(*plain_call)(PyObject *, PyObject *const *, Py_ssize_t);
+typedef PyObject *(*call_with_names)(PyObject *, PyObject *const *, Py_ssize_t,
+                                     PyObject *);
+
 static size_t call(const struct sd_size_names *n, const struct sd_size_of_type *how,
                    PyObject *o)
 {
+    void (*function)(void) = (void (*)(void))how->function;
     PyObject *answer = NULL;
     Py_ssize_t size;
 
@@ -89,9 +96,19 @@ static size_t call(const struct sd_size_names *n, const struct sd_size_of_type *
         answer = how->function(o, n->no_arguments);
         break;
     case METH_VARARGS | METH_KEYWORDS:
-        answer = ((PyCFunctionWithKeywords)(void (*)(void))how->function)(
-            o, n->no_arguments, NULL);
+        answer = ((PyCFunctionWithKeywords)function)(o, n->no_arguments, NULL);
         break;
+    case METH_FASTCALL:
+        answer = ((plain_call)function)(o, NULL, 0);
+        break;
+    case METH_FASTCALL | METH_KEYWORDS:
+        answer = ((call_with_names)function)(o, NULL, 0, NULL);
+        break;
+#ifdef METH_METHOD
+    case METH_METHOD | METH_FASTCALL | METH_KEYWORDS:
+        answer = ((PyCMethod)function)(o, how->definer, NULL, 0, NULL);
+        break;
+#endif
     }
     size = answer && PyLong_CheckExact(answer) ? PyLong_AsSsize_t(answer) : 0;
     Py_XDECREF(answer);

@@ -24,6 +24,7 @@ struct sd_size_of_type {
     enum sd_size_way way;
     int flags; /* of the function: how it is called */
     PyCFunction function;
+    PyTypeObject *definer; /* of the function */
 };
 
 struct sd_size_names {                    /* what a walk needs; made before it begins */
