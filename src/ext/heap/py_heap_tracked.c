@@ -7,21 +7,40 @@
 #include "base/table.h"
 #include "ext/heap/py_heap.h"
 
+enum { AT_HAND = 512 };
+
 struct tally { /* of tracked objects, by type */
+    struct {
+        const PyTypeObject *type;
+        uint64_t n;
+    } at_hand[AT_HAND]; /* counts that are not in the table yet */
     struct sd_table counts;
     int rc;
 };
+
+static void put_away(struct tally *t, size_t slot)
+{
+    uint64_t type = (uint64_t)(uintptr_t)t->at_hand[slot].type, n = 0;
+
+    if (!t->at_hand[slot].n || t->rc < 0)
+        return;
+    sd_table_get(&t->counts, type, &n);
+    t->rc = sd_table_put(&t->counts, type, n + t->at_hand[slot].n);
+    t->at_hand[slot].n = 0;
+}
 
 /* hot */
 static void count(PyObject *o, void *of)
 {
     struct tally *t = of;
-    uint64_t type = (uint64_t)(uintptr_t)Py_TYPE(o), n = 0;
+    const PyTypeObject *type = Py_TYPE(o);
+    size_t slot = ((uintptr_t)type >> 4 ^ (uintptr_t)type >> 12) % AT_HAND;
 
-    if (t->rc < 0)
-        return;
-    sd_table_get(&t->counts, type, &n);
-    t->rc = sd_table_put(&t->counts, type, n + 1);
+    if (__builtin_expect(t->at_hand[slot].type != type, 0)) {
+        put_away(t, slot);
+        t->at_hand[slot].type = type;
+    }
+    t->at_hand[slot].n++;
 }
 
 PyObject *sd_ext_heap_tracked_types(PyObject *module, PyObject *unused)
@@ -35,6 +54,8 @@ PyObject *sd_ext_heap_tracked_types(PyObject *module, PyObject *unused)
     if (!list)
         return NULL;
     sd_compat_heap_visit(count, &t);
+    for (size_t i = 0; i < AT_HAND; i++)
+        put_away(&t, i);
     /* A tuple could start a collection, after which a type may be gone. */
     while (t.rc == 0 && sd_table_next(&t.counts, &at, &type, &n))
         if (PyList_Append(list, (PyObject *)(uintptr_t)type) < 0)
