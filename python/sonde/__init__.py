@@ -18,6 +18,8 @@
 
     with sonde.record("calls") as r:    # a block with any collectors; print(r), r.report(), r.save("x.html")
         ...
+    print(sonde.heap.snapshot())        # every object by type, and what holds much of them
+    print(sonde.heap.why_alive(obj))
 
 Sections are measured in this process and kept in memory.  Under `sonde run program.py`, after
 sonde.start("x.sonde"), or with SONDE_OUT=x.sonde in the environment, they also go into a capture,
@@ -50,7 +52,7 @@ del _Mapping
 
 __all__ = [
     "Interval", "IoInterval", "LineProfiler", "LineStats", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval",
-    "collectors", "is_recording", "memory", "memory_usage", "plot", "profile", "record", "run", "runctx", "section", "start", "stop",
+    "collectors", "heap", "is_recording", "memory", "memory_usage", "plot", "profile", "record", "run", "runctx", "section", "start", "stop",
     "timeit",
 ]
 
@@ -91,8 +93,8 @@ def unload_ipython_extension(shell):
 
 def __getattr__(name):
     """What stands in a module of its own, imported when it is first asked for."""
-    if name == "memory":
-        return __import__(__name__ + ".memory", fromlist=[name])
+    if name in ("heap", "memory"):
+        return __import__(__name__ + "." + name, fromlist=[name])
     if name not in _WHERE:
         raise AttributeError("module {0!r} has no attribute {1!r}".format(__name__, name))
     found = getattr(__import__(__name__ + "." + _WHERE[name], fromlist=[name]), name)

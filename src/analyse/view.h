@@ -157,6 +157,7 @@ struct sd_graph_node {
     double self, total;               /* shares of the whole, 0 to 1 */
     double self_amount, total_amount; /* in the graph's unit */
     double weight;                    /* for its colour, 0 to 1 */
+    const char *label; /* all that is written on it; NULL: its name and numbers */
     /* Of a comparison: the same of the other graph, where it is in it.  What is only
      * there has nothing above. */
     bool is_in_other;
@@ -167,7 +168,8 @@ struct sd_graph_node {
 struct sd_graph_edge {
     uint32_t from, to; /* nodes; the same in a recursion */
     int64_t calls;
-    double total; /* share of the whole that was spent below these calls */
+    double total;      /* share of the whole that was spent below these calls */
+    const char *label; /* all that is written on it; NULL: its numbers */
     bool is_in_other;
     double other_total;
     int64_t other_calls;

@@ -87,6 +87,8 @@ void *sd_grow_array(void *p, size_t *cap, size_t need, size_t size)
     return p;
 }
 
+bool sd_mem_is_refused(void) { return must_fail(); }
+
 int sd_no_memory(void) { return sd_fail(SD_ENOMEM, "out of memory"); }
 
 size_t sd_mem_fail_at(size_t nth, bool and_after)

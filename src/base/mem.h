@@ -19,6 +19,10 @@ char *sd_strndup(const char *s, size_t n);
  * doubling *cap.  Returns the array, or NULL with the old one still owned. */
 void *sd_grow_array(void *p, size_t *cap, size_t need, size_t size);
 
+/* For memory that does not come from malloc (pages): has a test asked that this
+ * allocation fails? */
+bool sd_mem_is_refused(void);
+
 /* Returns SD_ENOMEM with its sentence: what every caller says of a NULL. */
 int sd_no_memory(void);
 

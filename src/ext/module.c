@@ -32,6 +32,7 @@
 #include "ext/lines/py_lines.h"
 #include "ext/lines/memory_lines.h"
 #include "ext/lines/builtin_profile.h"
+#include "ext/heap/py_heap.h"
 #include "ext/py_inside.h"
 #include "ext/py_memory.h"
 #include "ext/py_mprof.h"
@@ -525,6 +526,11 @@ static PyMethodDef module_methods[] = {
     { "profile", sd_decorate_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
+    { "heap_changes", sd_ext_heap_changes, METH_O, NULL },
+    { "heap_picture", sd_ext_heap_picture, METH_VARARGS, NULL },
+    { "heap_tracked_of", sd_ext_heap_tracked_of, METH_O, NULL },
+    { "heap_tracked_types", sd_ext_heap_tracked_types, METH_NOARGS, NULL },
+    { "heap_snapshot", sd_ext_heap_snapshot, METH_VARARGS, NULL },
     { "memory_of", sd_py_memory_of_process, METH_VARARGS, NULL },
     { "memory_of_children", sd_py_memory_of_children, METH_VARARGS, NULL },
     { "memory_watch", sd_py_memory_watch, METH_VARARGS, NULL },

@@ -68,9 +68,9 @@ const struct sd_verb sd_verb_compat_path = {
     .about =
         "Prints the folder of modules named cProfile, pstats, profile, _lsprof, yappi, "
         "line_profiler, kernprof, memory_profiler, mprof, memray, tracemalloc and "
-        "timeit, and on Python 3.15 profiling, that are Sonde's. First on PYTHONPATH, "
-        "they are what an unmodified program imports, and what python -m cProfile "
-        "runs. "
+        "timeit, objgraph, and on Python 3.15 profiling, that are Sonde's. First on "
+        "PYTHONPATH, they are what an unmodified program imports, and what python -m "
+        "cProfile runs. "
         "An interpreter that sonde has no extension for goes on with its own modules.",
     .examples = "PYTHONPATH=$(sonde compat-path) python app.py\n"
                 "PYTHONPATH=$(sonde compat-path) python -m cProfile -s time app.py\n"

@@ -321,6 +321,10 @@ void sd_graph_node_label(const struct sd_graph_look *look,
                          const struct sd_view_graph *g, const struct sd_graph_node *n,
                          struct sd_buf *to)
 {
+    if (n->label) {
+        sd_buf_text(to, n->label);
+        return;
+    }
     put_name(look, n->name, to);
     for (size_t i = 0; i < look->n_words; i++)
         put_word(look, g, n, look->words[i], to);
@@ -337,6 +341,10 @@ void sd_graph_node_label(const struct sd_graph_look *look,
 void sd_graph_edge_label(const struct sd_view_graph *g, const struct sd_graph_edge *e,
                          struct sd_buf *to)
 {
+    if (e->label) {
+        sd_buf_text(to, e->label);
+        return;
+    }
     sd_graph_put_percent(to, e->total);
     if (g->is_compared) {
         sd_buf_text(to, " / ");

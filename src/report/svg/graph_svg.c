@@ -381,7 +381,11 @@ static void put_title(struct drawing *d, const struct sd_graph_node *n)
     char number[SD_TEXT_MAX];
 
     sd_out_text(d->out, "<title>");
-    put_text(d->out, n->name);
+    put_text(d->out, n->label ? n->label : n->name);
+    if (n->label) {
+        sd_out_text(d->out, "</title>");
+        return;
+    }
     if (strcmp(n->file, "~") != 0) {
         sd_out_text(d->out, "\n");
         put_text(d->out, n->file);
