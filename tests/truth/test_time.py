@@ -71,6 +71,15 @@ def test_statement_that_is_longer_than_a_time_slice(folder):
     contains(time(text, "--processes", "3"), "longer than a time slice")
 
 
+def test_cpu_time_is_measured_though_others_run(folder):
+    # Its own CPU time decides; a sleep has none.
+    text = "end = now() + 20000000\nwhile now() < end:\n    pass"
+    one = figures("-p", "-s", "from time import process_time_ns as now", text, "--budget", "300ms", "--processes", "3")["results"][0]
+    near(one["best_ns"], 20e6, 0.1)
+    assert figures("-p", "--budget", "300ms", "--processes", "3", "sum(range(100000))")["results"][0]["loops"] < 1000
+    assert figures("-p", "-s", "import time", "time.sleep(0.001)", "--budget", "300ms", "--processes", "3")["results"][0]["best_ns"] < 1e6
+
+
 def test_so_many_executions_as_were_asked_for(folder):
     count = "open('count', 'a').write('x')"
     one = figures("-n", "7", "-r", "3", "-s", "open('setup', 'a').write('s')", count, cwd=folder)["results"][0]

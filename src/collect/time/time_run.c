@@ -50,8 +50,12 @@ static PyObject *mark_end(PyObject *capsule, PyObject *unused)
     (void)unused;
     if (!m)
         return NULL;
+    if (!m->has_begun) {
+        PyErr_SetString(PyExc_RuntimeError, "no batch has begun");
+        return NULL;
+    }
     sd_stopwatch_end(&m->watch, &m->batch);
-    m->has_ended = m->has_begun;
+    m->has_ended = true;
     Py_RETURN_NONE;
 }
 
@@ -155,19 +159,6 @@ void sd_time_run_clear(struct sd_time_run *r)
     Py_CLEAR(r->marks);
 }
 
-void sd_time_run_release(struct sd_time_run *r)
-{
-    sd_time_run_clear(r);
-    sd_free(r->sides);
-    sd_free(r->order);
-    sd_free(r->batches);
-    r->sides = NULL;
-    r->order = NULL;
-    r->batches = NULL;
-    r->n_sides = 0;
-    r->n_batches = r->cap_batches = 0;
-}
-
 int sd_time_run_traverse(const struct sd_time_run *r, visitproc visit, void *arg)
 {
     for (uint32_t i = 0; i < r->n_sides && r->sides; i++) {
@@ -268,6 +259,30 @@ static void end_plan(struct sd_time_run *r)
     give_collector_back(r);
     r->plan = (struct sd_time_plan){ .kind = SD_TIME_IDLE };
     r->doing = NULL;
+}
+
+void sd_time_run_stop(struct sd_time_run *r)
+{
+    bool is_abandoned = r->plan.kind != SD_TIME_IDLE;
+
+    end_plan(r);
+    /* What waits within a statement cannot be sent its next turns. */
+    for (uint32_t i = 0; i < r->n_sides && is_abandoned; i++)
+        Py_CLEAR(r->sides[i].body);
+}
+
+void sd_time_run_release(struct sd_time_run *r)
+{
+    end_plan(r);
+    sd_time_run_clear(r);
+    sd_free(r->sides);
+    sd_free(r->order);
+    sd_free(r->batches);
+    r->sides = NULL;
+    r->order = NULL;
+    r->batches = NULL;
+    r->n_sides = 0;
+    r->n_batches = r->cap_batches = 0;
 }
 
 static uint32_t draw(struct sd_time_run *r, uint32_t below)
@@ -381,6 +396,7 @@ static uint64_t next_of_timeit(uint64_t loops)
 static void learn(struct sd_time_run *r, struct sd_time_side *side,
                   struct sd_time_batch *b)
 {
+    const struct marks *m = marks_of(r->marks);
     struct sd_time_plan *p = &r->plan;
     int64_t took_ns = b->took_ns;
 
@@ -395,9 +411,13 @@ static void learn(struct sd_time_run *r, struct sd_time_side *side,
         Py_CLEAR(side->body); /* set-up runs for each */
         return;
     }
-    if (b->waited_ns > 0)
-        took_ns -= b->waited_ns;
+    if (m->watch.clock == SD_TIME_WALL && b->waited_ns > 0)
+        took_ns = took_ns > b->waited_ns ? took_ns - b->waited_ns : 0;
     p->trial = next_trial(p, (uint64_t)b->loops, took_ns);
+    /* By a clock that stands still, as CPU time does in a sleep, it could go on for
+     * ever. */
+    if (sd_clock_ns() - b->at_ns >= p->budget_ns)
+        p->trial = 0;
     if (p->trial)
         return;
     side->loops = (uint64_t)b->loops;

@@ -95,4 +95,7 @@ int sd_time_run_plan_repeats(struct sd_time_run *r, uint64_t loops, uint64_t rep
  * awaited before the next step.  NULL with an exception, the statement's or our own;
  * then the plan is over. */
 PyObject *sd_time_run_step(struct sd_time_run *r);
+/* The plan is over, done or not: the collector of garbage is as it was.  Whatever is
+ * raised stays raised. */
+void sd_time_run_stop(struct sd_time_run *r);
 #endif
