@@ -114,6 +114,14 @@ def test_interpreters_are_compared(folder):
     assert 0.9 < one["ratio"] < 1.1 and one["low"] <= one["ratio"] <= one["high"], one
 
 
+def test_interpreters_are_compared_by_long_statements(folder):
+    for ms in (30, 200):
+        told = figures("-s", SPIN, "spin(%d)" % (ms * 1000000), "--python", PYTHON + "," + PYTHON, "--budget", "300ms", "--processes", "3")
+        one = told["comparisons"][0]
+        assert one["ratio"] is not None and 0.8 < one["ratio"] < 1.25, told
+        assert all(r["batches"] >= 3 for r in told["results"]), told
+
+
 def test_growth_is_named(folder):
     told = figures("-s", "a = list(range(n))", "sum(a)", "--vary", "n=100,1000,10000,100000", "--budget", "500ms")
     equal([r["n"] for r in told["results"]], [100, 1000, 10000, 100000])

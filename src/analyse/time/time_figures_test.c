@@ -167,10 +167,10 @@ TEST(time_figures_know_quantiles_and_student)
 {
     static const double sorted[] = { 1, 2, 3, 4, 5 };
 
-    CHECK(sd_time_figures_quantile(sorted, 5, 0.5) == 3);
-    CHECK(sd_time_figures_quantile(sorted, 5, 0) == 1);
-    CHECK(sd_time_figures_quantile(sorted, 5, 1) == 5);
-    CHECK(sd_time_figures_quantile(sorted, 1, 0.3) == 1);
+    CHECK(sd_timing_times_quantile(sorted, 5, 0.5) == 3);
+    CHECK(sd_timing_times_quantile(sorted, 5, 0) == 1);
+    CHECK(sd_timing_times_quantile(sorted, 5, 1) == 5);
+    CHECK(sd_timing_times_quantile(sorted, 1, 0.3) == 1);
     /* Of the tables. */
     CHECK(is_near(sd_time_figures_student(2), 4.303, 0.001));
     CHECK(is_near(sd_time_figures_student(5), 2.571, 0.005));

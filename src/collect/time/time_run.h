@@ -54,6 +54,7 @@ struct sd_time_plan {
     int64_t least_ns;          /* of them */
     bool has_empty;            /* the empty loop has had its batch beside this one */
     bool has_turn;
+    bool has_told;      /* the others that it has a batch of every statement */
     uint32_t n_in_turn; /* rounds since the turn began */
 };
 
