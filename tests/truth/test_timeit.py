@@ -34,7 +34,7 @@ assert (len(work), len(made), r.loops, r.repeat + r.dropped) == (21, 3, 7, 3), (
 r = sonde.timeit("work.append(1)", number=4, globals=globals())
 assert (len(work), r.loops, r.repeat + r.dropped) == (41, 4, 5), (len(work), r.loops, r.repeat, r.dropped)
 r = sonde.timeit("sleep(0.03)", "from time import sleep", repeat=2)
-assert r.loops in (1, 2, 5, 10) and r.repeat + r.dropped in (2, 4) and 0.0299 < r.best < 0.1, (r.loops, r.repeat, r.best)  # a sleeper wakes up late
+assert r.loops in (1, 2, 5, 10) and r.repeat + r.dropped == 2 and 0.0299 < r.best < 0.1, (r.loops, r.repeat, r.best)  # a sleeper wakes up late
 del work[:], made[:]
 r = sonde.timeit("work.append(1)", "made.append(1)", globals=globals())
 assert len(made) == 1 and len(work) >= r.loops * r.repeat, (len(made), len(work), r.loops, r.repeat)
@@ -87,9 +87,9 @@ def test_spins_take_what_they_spin(folder):
 SPIN = "until = perf_counter() + %r\\nwhile perf_counter() < until: pass"
 for seconds in 20e-6, 300e-6:
     found = [sonde.timeit(SPIN % seconds, "from time import perf_counter").best for _ in range(3)]
-    assert seconds <= median(found) < 1.05 * seconds, (seconds, found)
+    assert seconds <= min(found) < 1.05 * seconds, (seconds, found)
 r = sonde.timeit("sleep(0.002)", "from time import sleep")
-assert r.repeat > 50 and r.dropped <= r.repeat and 0.002 <= r.best < 0.003, (r.repeat, r.dropped, r.best)
+assert r.repeat + r.dropped > 20 and 0.002 <= r.best < 0.02, (r.repeat, r.dropped, r.best)
 """)
 
 
@@ -98,9 +98,9 @@ def test_a_comparison_has_a_ratio_and_a_verdict(folder):
 def one(): sum(range(500))
 def three(): sum(range(500)); sum(range(500)); sum(range(500))
 r, back = sonde.timeit(three, against=one), sonde.timeit(one, against=three)
-assert 2.6 < r.ratio < 3.2 and r.ratio_interval[0] <= r.ratio <= r.ratio_interval[1] and r.verdict == "slower", r
-assert 0.9 < r.ratio * back.ratio < 1.1 and back.verdict == "faster", (r, back)
-assert 0.8 < r.best / r.against.best / r.ratio < 1.25 and r.against.statement is one and r.against.against is None
+assert 2 < r.ratio < 4 and r.ratio_interval[0] <= r.ratio <= r.ratio_interval[1] and r.verdict == "slower", r
+assert 0.7 < r.ratio * back.ratio < 1.4 and back.verdict == "faster", (r, back)
+assert r.best > r.against.best and r.against.statement is one and r.against.against is None
 print(r)
 """)
     contains(out, "\nthree: ")
