@@ -16,17 +16,18 @@ import itertools
 FILE = "<timed {0}>"  # of the code object: lines of the set-up first, then those of the statement
 SETUP, STATEMENT = "<setup>", "<statement>"  # by what users read in tracebacks
 
+# A statement sees these names: they are such as nobody types.
 _TEMPLATE = """
-{0} _inner(_begin, _end{1}):
-    _setup
-    _it = yield
+{0} _inner(_sonde_begin, _sonde_end{1}):
+    _sonde_setup
+    _sonde_turns = yield
     while True:
-        _begin()
-        for _i in _it:
-            _stmt
+        _sonde_begin()
+        for _sonde_turn in _sonde_turns:
+            _sonde_stmt
             pass
-        _end()
-        _it = yield
+        _sonde_end()
+        _sonde_turns = yield
 """
 _AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT; 3.8 has it as well
 _TREE = _ast.PyCF_ONLY_AST
@@ -85,9 +86,9 @@ def side(statement="pass", setup="pass", namespace=None, place=0):
         if not isinstance(what, str) and not callable(what):
             raise ValueError("{0} is neither a string nor callable".format(kind))
     made, file = {}, FILE.format(place)
-    given = [name for name, what in (("_setup", setup), ("_stmt", statement)) if callable(what)]
-    setup_text = "_setup()" if callable(setup) else setup
-    statement_text = "_stmt()" if callable(statement) else statement
+    given = [name for name, what in (("_sonde_setup", setup), ("_sonde_stmt", statement)) if callable(what)]
+    setup_text = "_sonde_setup()" if callable(setup) else setup
+    statement_text = "_sonde_stmt()" if callable(statement) else statement
     first, setup_awaits = _tree(setup_text, SETUP, 1)
     then, awaits = _tree(statement_text, STATEMENT, _n_lines(setup_text) + 1)
     is_async = awaits or setup_awaits
@@ -96,10 +97,10 @@ def side(statement="pass", setup="pass", namespace=None, place=0):
     tree = compile(_TEMPLATE.format(head, "".join(", {0}={0}".format(name) for name in given)), file, "exec", _TREE, True)
     function = tree.body[0]
     loop = next(node for node in function.body if isinstance(node, _ast.While)).body[1]
-    _replace(loop.body, "_stmt", then)
-    _replace(function.body, "_setup", first)
+    _replace(loop.body, "_sonde_stmt", then)
+    _replace(function.body, "_sonde_setup", first)
     namespace = {"__name__": "__main__", "__builtins__": __builtins__} if namespace is None else namespace
-    made.update(_stmt=statement, _setup=setup)
+    made.update(_sonde_stmt=statement, _sonde_setup=setup)
     exec(compile(tree, file, "exec", dont_inherit=True), namespace, made)
     return made["_inner"], is_async
 
@@ -111,20 +112,67 @@ def empty():
 
 def drive(run):
     """Measures until the plan of a run is done: in an event loop of its own where a statement awaits."""
-    awaitable = run.step()
-    if awaitable is not None:
-        import asyncio
-
-        asyncio.run(go_on(run, awaitable))
+    try:
+        awaitable = run.step()
+        if awaitable is not None:
+            _run_coroutine(go_on(run, awaitable))
+        return
+    except RuntimeError as error:
+        stop = _stop_of(error)
+        if stop is None:
+            raise
+    finally:
+        run.stop()
+    raise stop
 
 
 async def go_on(run, awaitable=None):
     """The same within a running event loop."""
-    if awaitable is None:
-        awaitable = run.step()
-    while awaitable is not None:
-        await awaitable
-        awaitable = run.step()
+    try:
+        if awaitable is None:
+            awaitable = run.step()
+        while awaitable is not None:
+            await awaitable
+            awaitable = run.step()
+    finally:
+        run.stop()
+
+
+def _stop_of(error):
+    """The StopIteration or StopAsyncIteration of the statement itself: a generator, as ours is, lets none out, and raises RuntimeError."""
+    cause = error.__cause__
+    trace = cause.__traceback__ if isinstance(cause, (StopIteration, StopAsyncIteration)) else None
+    code = trace.tb_frame.f_code if trace is not None else None
+    return cause if code is not None and code.co_name == "_inner" and code.co_filename.startswith("<timed ") else None
+
+
+def _run_coroutine(coroutine):
+    """As asyncio.run, which would leave the caller without its current event loop."""
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        try:
+            _finish_tasks(asyncio, loop)
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            if hasattr(loop, "shutdown_default_executor"):
+                loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()
+
+
+def _finish_tasks(asyncio, loop):
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+
+    async def wait():
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    if tasks:
+        loop.run_until_complete(wait())
 
 
 def memory_of(function, is_async):
@@ -135,9 +183,7 @@ def memory_of(function, is_async):
     for make, awaits in (empty(), (function, is_async)):
         body = make(_nothing, _nothing)
         if awaits:
-            import asyncio
-
-            figures.append(asyncio.run(_allocate_async(memory, body)))
+            figures.append(_run_coroutine(_allocate_async(memory, body)))
             continue
         send = body.send
         send(None)

@@ -11,6 +11,7 @@ from ._statement import drive, empty, side
 
 _BUDGET = 1.0  # seconds for each statement; %timeit takes 1.6 and more
 _REPEAT = 5  # timeit's
+_NUMBER_MAX, _REPEAT_MAX = 1 << 50, 1000000  # as `sonde time`
 
 
 def timeit(stmt="pass", setup="pass", number=None, repeat=None, globals=None, against=None):
@@ -24,7 +25,7 @@ def timeit(stmt="pass", setup="pass", number=None, repeat=None, globals=None, ag
     executions, `repeat` times (5); `number` alone is chosen as timeit chooses it.  `globals` are the names that texts see, beside
     the builtins.  `against` is another statement for the same set-up, measured in turn with the first.
     """
-    number, repeat = _count("number", number), _count("repeat", repeat)
+    number, repeat = _count("number", number, _NUMBER_MAX), _count("repeat", repeat, _REPEAT_MAX)
     statements = [stmt] if against is None else [stmt, against]
     made = {}
     for at in sorted(range(len(statements)), reverse=os.urandom(1)[0] & 1):  # which is compiled first changes both by a little
@@ -105,12 +106,14 @@ class TimeitResult:
         return "<TimeitResult : {0}>".format(self)
 
 
-def _count(what, number):
+def _count(what, number, most):
     if number is None:
         return None
     number = operator.index(number)
     if number < 1:
         raise ValueError("{0} is {1}, but it must be at least 1".format(what, number))
+    if number > most:
+        raise ValueError("{0} is {1}, but it must be at most {2}".format(what, number, most))
     return number
 
 

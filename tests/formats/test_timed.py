@@ -31,6 +31,18 @@ def test_every_value_is_a_batch_that_counts(folder):
         assert all(r["metadata"]["loops"] == told["loops"] for r in one["runs"])
 
 
+def test_a_statement_longer_than_a_time_slice_has_values(folder):
+    text = "import time\nend = time.thread_time() + 0.03\nwhile time.thread_time() < end:\n    pass"
+    done = run([SONDE, "time", "--python", PYTHON, "--json", "--budget", "600ms", "--processes", "3", text, "-o", "long.pyperf.json"],
+               cwd=folder, env=clean_env(PYTHONPATH=None), limit=200)
+    equal(done.status, 0, done.err)
+    with open(os.path.join(folder, "long.pyperf.json")) as f:
+        values = [value for r in json.load(f)["benchmarks"][0]["runs"] for value in r["values"]]
+    told = json.loads(done.out)["results"][0]
+    equal(len(values), told["batches"])
+    assert abs(statistics.median(values) * 1e9 / told["median_ns"] - 1) < 0.02, (values, told)
+
+
 def test_pyperf_reads_what_we_write(folder):
     try:
         import pyperf

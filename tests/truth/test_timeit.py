@@ -34,7 +34,7 @@ assert (len(work), len(made), r.loops, r.repeat + r.dropped) == (21, 3, 7, 3), (
 r = sonde.timeit("work.append(1)", number=4, globals=globals())
 assert (len(work), r.loops, r.repeat + r.dropped) == (41, 4, 5), (len(work), r.loops, r.repeat, r.dropped)
 r = sonde.timeit("sleep(0.03)", "from time import sleep", repeat=2)
-assert r.loops in (1, 2, 5, 10) and r.repeat == 2 and 0.0299 < r.best < 0.1, (r.loops, r.repeat, r.best)  # a sleeper wakes up late
+assert r.loops in (1, 2, 5, 10) and r.repeat + r.dropped == 2 and 0.0299 < r.best < 0.1, (r.loops, r.repeat, r.best)  # a sleeper wakes up late
 del work[:], made[:]
 r = sonde.timeit("work.append(1)", "made.append(1)", globals=globals())
 assert len(made) == 1 and len(work) >= r.loops * r.repeat, (len(made), len(work), r.loops, r.repeat)
@@ -87,9 +87,9 @@ def test_spins_take_what_they_spin(folder):
 SPIN = "until = perf_counter() + %r\\nwhile perf_counter() < until: pass"
 for seconds in 20e-6, 300e-6:
     found = [sonde.timeit(SPIN % seconds, "from time import perf_counter").best for _ in range(3)]
-    assert seconds <= median(found) < 1.05 * seconds, (seconds, found)
+    assert seconds <= min(found) < 1.05 * seconds, (seconds, found)
 r = sonde.timeit("sleep(0.002)", "from time import sleep")
-assert r.repeat > 50 and r.dropped <= r.repeat and 0.002 <= r.best < 0.003, (r.repeat, r.dropped, r.best)
+assert r.repeat + r.dropped > 20 and 0.002 <= r.best < 0.02, (r.repeat, r.dropped, r.best)
 """)
 
 
@@ -98,9 +98,9 @@ def test_a_comparison_has_a_ratio_and_a_verdict(folder):
 def one(): sum(range(500))
 def three(): sum(range(500)); sum(range(500)); sum(range(500))
 r, back = sonde.timeit(three, against=one), sonde.timeit(one, against=three)
-assert 2.6 < r.ratio < 3.2 and r.ratio_interval[0] <= r.ratio <= r.ratio_interval[1] and r.verdict == "slower", r
-assert 0.9 < r.ratio * back.ratio < 1.1 and back.verdict == "faster", (r, back)
-assert 0.8 < r.best / r.against.best / r.ratio < 1.25 and r.against.statement is one and r.against.against is None
+assert 2 < r.ratio < 4 and r.ratio_interval[0] <= r.ratio <= r.ratio_interval[1] and r.verdict == "slower", r
+assert 0.7 < r.ratio * back.ratio < 1.4 and back.verdict == "faster", (r, back)
+assert r.best > r.against.best and r.against.statement is one and r.against.against is None
 print(r)
 """)
     contains(out, "\nthree: ")
@@ -113,6 +113,8 @@ def test_what_is_wrong_is_refused(folder):
 assert refused(ValueError, number=0) == "number is 0, but it must be at least 1"
 assert refused(ValueError, repeat=-2) == "repeat is -2, but it must be at least 1"
 refused(TypeError, number=1.5)
+assert refused(ValueError, number=2**64 + 3) == "number is 18446744073709551619, but it must be at most 1125899906842624"
+assert refused(ValueError, repeat=2**64 + 3) == "repeat is 18446744073709551619, but it must be at most 1000000"
 assert refused(ValueError, None) == "stmt is neither a string nor callable"
 assert refused(ValueError, "pass", 3) == "setup is neither a string nor callable"
 assert refused(ValueError, "pass", against=3) == "stmt is neither a string nor callable"
@@ -132,7 +134,18 @@ for how in {}, {"number": 3}:
     refused(ZeroDivisionError, "pass", "1/0", **how)
     refused(ZeroDivisionError, against="1/0", **how)
     refused(SystemExit, "raise SystemExit(4)", **how)
+    refused(StopIteration, lambda: next(iter([])), **how)
+    refused(StopAsyncIteration, "raise StopAsyncIteration", **how)
+    for text in "await asyncio.sleep(0); 1/0", "await asyncio.sleep(0); raise StopIteration", "await asyncio.sleep(0); raise KeyboardInterrupt":
+        kind = ZeroDivisionError if "/" in text else StopIteration if "Stop" in text else KeyboardInterrupt
+        refused(kind, text, "import asyncio", **how)
+        assert gc.isenabled(), text
 refused(NameError, "HEAD_IS_NOT_SEEN")
+refused(NameError, "_end()")
+refused(RuntimeError, "_sonde_end()", "_sonde_end()", number=3)
+def broken():
+    yield next(iter([]))
+assert "raised StopIteration" in refused(RuntimeError, lambda: list(broken()), number=3)  # of its own generator
 sonde.timeit("x = y", "y = 1", 2, 2, names)
 assert not set(names) - {"__builtins__"}, names
 gc.disable()
@@ -149,11 +162,16 @@ assert set(states) == {False} and gc.isenabled(), states
 def test_a_statement_may_await(folder):
     program("""
 r = sonde.timeit("await asyncio.sleep(0.01)", "import asyncio", repeat=2, number=3)
-assert 0.0099 < r.best < 0.1 and r.repeat == 2, r
+assert 0.0099 < r.best < 0.1 and len(r.timings) == r.repeat, r
 async def within():
     assert "event loop" in refused(RuntimeError, "await f()", number=3)
     return sonde.timeit("pass", number=3)
 assert asyncio.run(within()).loops == 3
+asyncio.set_event_loop(asyncio.new_event_loop())
+mine = asyncio.get_event_loop()
+sonde.timeit("await asyncio.sleep(0)", "import asyncio", repeat=1, number=1)
+assert asyncio.get_event_loop() is mine
+mine.close()
 """)
 
 

@@ -15,17 +15,16 @@ enum {
     END_SIZES = 3,   /* at most, of the largest, that a curve must not miss */
     DEGREES_MIN = 4, /* of freedom, by which the errors of points are known */
 };
-#define RANGE_MIN 4.0      /* largest size by smallest */
-#define STEEP 16.0         /* time that grows so much is worth a look in any range */
-#define SHORTEST_NS 2000.0 /* at the largest size */
-#define SCALE_MIN 0.1      /* of the squares: a third of what points are off by */
-#define FAR 4.0            /* scales from the curve where weight is lost */
-#define MISFIT_FINE 0.1    /* of a class, beyond that of the best */
-#define SLOPE_FINE 0.15    /* ... where its slope is as near as this to a likely one */
-#define SLOPE_LOWER 0.35   /* ... and above one, of what has a lower term */
-#define CHOSEN_BY 6.63     /* of squares: 99 % of chi square with one degree */
-#define HALF_MIN 0.02      /* of the interval: no machine is as steady as that */
-#define FLAT 1.3           /* growth of time that is none */
+#define RANGE_MIN 4.0    /* largest size by smallest */
+#define STEEP 16.0       /* time that grows so much is worth a look in any range */
+#define SCALE_MIN 0.1    /* of the squares: a third of what points are off by */
+#define FAR 4.0          /* scales from the curve where weight is lost */
+#define MISFIT_FINE 0.1  /* of a class, beyond that of the best */
+#define SLOPE_FINE 0.15  /* ... where its slope is as near as this to a likely one */
+#define SLOPE_LOWER 0.35 /* ... and above one, of what has a lower term */
+#define CHOSEN_BY 6.63   /* of squares: 99 % of chi square with one degree */
+#define HALF_MIN 0.02    /* of the interval: no machine is as steady as that */
+#define FLAT 1.3         /* growth of time that is none */
 #define LITTLE 4.0       /* ... and that may be, beside points that are further away */
 #define POWER_MAX 4.5    /* the exponent of what may yet be loops */
 #define STEEPEST 100.0   /* growth of time that is no accident of a few calls */
@@ -545,7 +544,7 @@ static enum sd_growth_answer answer_for(const struct sd_growth_fitter *t,
         return SD_GROWTH_ONE_SIZE;
     if (g->n_sizes < SD_GROWTH_SIZES_MIN)
         return SD_GROWTH_FEW_SIZES;
-    if (exp(largest) < SHORTEST_NS)
+    if (exp(largest) < t->errors.shortest_ns)
         return SD_GROWTH_SHORT;
     if (g->to / g->from < RANGE_MIN && exp(slowest - quickest) < STEEP)
         return SD_GROWTH_NARROW;
@@ -591,9 +590,9 @@ static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g
 /* Of all points as they were given: those of one size that differ are not explained by
  * it, which is no longer seen once they are put together. */
 static int measure_cost(const struct sd_growth_point *points, size_t n,
-                        struct sd_growth *g)
+                        const struct sd_growth_errors *errors, struct sd_growth *g)
 {
-    struct sd_growth_fitter all = { 0 };
+    struct sd_growth_fitter all = { .errors = *errors };
     int rc = sd_growth_fitter_take(&all, points, n);
 
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
@@ -629,9 +628,10 @@ static void drop_names(const struct sd_growth_fitter *t, struct sd_growth *g)
         g->classes = 0;
 }
 
-int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_growth *out)
+int sd_growth_fit_with(const struct sd_growth_point *points, size_t n,
+                       const struct sd_growth_errors *errors, struct sd_growth *out)
 {
-    struct sd_growth_fitter t = { 0 };
+    struct sd_growth_fitter t = { .errors = *errors };
     struct sd_growth_trial best;
     struct sd_growth_curve power;
     int rc = sd_growth_fitter_take(&t, points, n);
@@ -654,12 +654,19 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
         if (sd_growth_only(out) == SD_GROWTH_CONSTANT)
             find_exponent_of_constant(&t, out);
         measure_misfit(&t, out);
-        rc = measure_cost(points, n, out);
+        rc = measure_cost(points, n, errors, out);
         count_grown(&t, out);
         drop_names(&t, out);
     }
     sd_growth_fitter_release(&t);
     return rc;
+}
+
+int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_growth *out)
+{
+    const struct sd_growth_errors traced = { .call_ns = 30, .shortest_ns = 2000 };
+
+    return sd_growth_fit_with(points, n, &traced, out);
 }
 
 double sd_growth_at(const struct sd_growth_curve *c, double n)

@@ -5,10 +5,10 @@
  *
  * The model is time = c + b·n^k.  Without the constant c, which every call costs, small
  * sizes would flatten k.  It is fitted to the logarithm of time, so that every size
- * counts by its relative error: each point is taken to be off by 5 %, by 30 ns, and by
- * 25 % over the root of its calls.  Points far from the rest lose weight step by step
- * (as under a Cauchy distribution), since a machine that does other things makes some
- * calls slow and none fast.
+ * counts by its relative error: each point is taken to be off by 5 %, by 30 ns
+ * (traced), and by 25 % over the root of its calls.  Points far from the rest lose
+ * weight step by step (as under a Cauchy distribution), since a machine that does other
+ * things makes some calls slow and none fast.
  *
  * The interval of k holds every exponent whose best curve (with whatever c and b suit
  * it) fits almost as well as the best of all: the profile likelihood, cut where the
@@ -97,7 +97,16 @@ struct sd_growth {
     double cost;    /* mean loss of a point: compares explanations by different sizes */
 };
 
+/* How exact the times are. */
+struct sd_growth_errors {
+    double call_ns;     /* a call is off by so much */
+    double shortest_ns; /* less at the largest size says nothing */
+};
+
 /* Reads the points in any order.  0 or SD_ENOMEM. */
+int sd_growth_fit_with(const struct sd_growth_point *points, size_t n,
+                       const struct sd_growth_errors *errors, struct sd_growth *out);
+/* The same of traced calls. */
 int sd_growth_fit(const struct sd_growth_point *points, size_t n,
                   struct sd_growth *out);
 /* What the curve says of this size, in ns. */

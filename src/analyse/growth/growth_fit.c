@@ -14,7 +14,6 @@ enum {
     TRIES_MAX = 12,  /* steps and parabolas that make a best place finer */
 };
 #define ERROR_ANY 0.05     /* of a point, relative */
-#define ERROR_NS 30.0      /* of a call, absolute */
 #define ERROR_CALL 0.25    /* of a call, relative */
 #define COLD_NS 20e3       /* of a function's first call: code and caches are cold */
 #define COLD_MOST 3.0      /* ... and of a short one, relative */
@@ -34,11 +33,12 @@ static int by_size(const void *a, const void *b)
     return p->y < q->y ? -1 : p->y > q->y;
 }
 
-static struct sd_growth_sample sample_of(const struct sd_growth_point *p)
+static struct sd_growth_sample sample_of(const struct sd_growth_point *p,
+                                         double call_ns)
 {
     double calls = p->calls > 1 ? p->calls : 1;
     double cold = p->is_first ? fmin(COLD_MOST, COLD_NS / p->ns) / calls : 0;
-    double error = ERROR_ANY * ERROR_ANY + ERROR_NS / p->ns * (ERROR_NS / p->ns) +
+    double error = ERROR_ANY * ERROR_ANY + call_ns / p->ns * (call_ns / p->ns) +
                    ERROR_CALL * ERROR_CALL / calls + cold * cold;
 
     return (struct sd_growth_sample){ p->n,      log(p->n), log(p->ns),
@@ -88,7 +88,7 @@ int sd_growth_fitter_take(struct sd_growth_fitter *t,
         return sd_no_memory();
     for (size_t i = 0; i < n; i++)
         if (points[i].n >= 1 && points[i].ns > 0)
-            t->samples[t->n++] = sample_of(&points[i]);
+            t->samples[t->n++] = sample_of(&points[i], t->errors.call_ns);
     qsort(t->samples, t->n, sizeof *t->samples, by_size);
     sd_assert(t->n <= n && (t->n == 0 || t->samples[0].n <= t->samples[t->n - 1].n));
     return 0;

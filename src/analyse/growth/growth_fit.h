@@ -15,7 +15,8 @@ struct sd_growth_sample {
     double weight;    /* certainty, less what is lost by being far away */
 };
 
-struct sd_growth_fitter {             /* all zero is a released one */
+struct sd_growth_fitter {             /* without memory it is a released one */
+    struct sd_growth_errors errors;   /* set before points are taken */
     struct sd_growth_sample *samples; /* owned; by size */
     size_t n;
     size_t n_sizes; /* different ones among them that are known */

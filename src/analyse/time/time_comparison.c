@@ -28,17 +28,16 @@ struct comparing {
     size_t n_ratios, n_sets;
 };
 
-static void take_half(const struct sd_timings *t, uint32_t set, size_t side,
-                      struct half *h)
+/* In the set that begins with process `from`. */
+static void take_half(const struct sd_timings *t, size_t from,
+                      struct sd_timing_rule *rule, struct half *h)
 {
     h->n = 0;
-    for (size_t i = 0; i < t->n_processes; i++) {
-        struct sd_time_process_times r;
+    for (size_t i = from;
+         i < t->n_processes && t->processes[i].set == t->processes[from].set; i++) {
+        struct sd_timing_times r = sd_timing_times_of(t, rule, &t->processes[i],
+                                                      h->times + h->n, h->of + h->n);
 
-        if (t->processes[i].set != set)
-            continue;
-        r = sd_time_figures_of_process(t, &t->processes[i], side, h->times + h->n,
-                                       h->of + h->n);
         for (size_t k = 0; k < r.n; k++)
             h->times[h->n + k] -= r.loop_ns;
         h->n += r.n;
@@ -69,8 +68,8 @@ static size_t find_medians(struct comparing *c, double medians[N_BLOCKS])
     for (size_t i = 0; i < n; i++) {
         size_t from = c->n_ratios * i / n, to = c->n_ratios * (i + 1) / n;
 
-        sd_time_figures_sort(c->ratios + from, to - from);
-        medians[i] = sd_time_figures_quantile(c->ratios + from, to - from, 0.5);
+        sd_timing_times_sort(c->ratios + from, to - from);
+        medians[i] = sd_timing_times_quantile(c->ratios + from, to - from, 0.5);
     }
     return n;
 }
@@ -112,6 +111,8 @@ static void judge(double mean, double half, struct sd_time_comparison *out)
 static void compare(struct comparing *c, size_t side, size_t against,
                     struct sd_time_comparison *out)
 {
+    struct sd_timing_rule rule_a = sd_timing_times_rule(c->t, side);
+    struct sd_timing_rule rule_b = sd_timing_times_rule(c->t, against);
     double medians[N_BLOCKS], mean = 0, half = 0;
     size_t n_medians = 0;
 
@@ -120,8 +121,8 @@ static void compare(struct comparing *c, size_t side, size_t against,
 
         if (i > 0 && c->t->processes[i - 1].set == set)
             continue;
-        take_half(c->t, set, side, &c->a);
-        take_half(c->t, set, against, &c->b);
+        take_half(c->t, i, &rule_a, &c->a);
+        take_half(c->t, i, &rule_b, &c->b);
         pair(c);
         n_medians = find_medians(c, medians);
         if (n_medians == 0)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { N_LEAST = 3, LONG_NS = 1000 * 1000, FEW = 20, HAS_QUANTILE = 50 };
+enum { N_LEAST = 3, FEW = 20 };
 #define QUANTILE 0.02
 #define AGREED 0.02
 #define FULL_SPEED 1.03 /* times the fastest: batches at full speed agree so far */
@@ -24,30 +24,6 @@ const char *sd_time_cause_name(enum sd_time_cause cause) { return causes[cause];
 
 /* --- Numbers */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-void sd_time_figures_sort(double *values, size_t n)
-{
-    if (n)
-        qsort(values, n, sizeof *values, by_value);
-}
-
-double sd_time_figures_quantile(const double *sorted, size_t n, double part)
-{
-    double at = part * (double)(n - 1);
-    size_t below = (size_t)at;
-
-    sd_assert(n > 0 && part >= 0 && part <= 1);
-    if (below + 1 >= n)
-        return sorted[n - 1];
-    return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
-}
-
 double sd_time_figures_student(size_t freedom)
 {
     const double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
@@ -57,12 +33,6 @@ double sd_time_figures_student(size_t freedom)
         return freedom == 2 ? 4.303 : freedom == 1 ? 12.706 : INFINITY;
     return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
-}
-
-/* Of few batches the 2 % quantile is the least. */
-static double low_of(const double *sorted, size_t n)
-{
-    return n < HAS_QUANTILE ? sorted[0] : sd_time_figures_quantile(sorted, n, QUANTILE);
 }
 
 /* One in a hundred, because a single one can be too good. */
@@ -77,84 +47,10 @@ int64_t sd_time_figures_speed(const struct sd_timings *t)
     }
     for (size_t i = 0; i < t->n_batches; i++)
         speeds[i] = (double)t->batches[i].speed;
-    sd_time_figures_sort(speeds, t->n_batches);
-    best = (int64_t)sd_time_figures_quantile(speeds, t->n_batches, 0.01);
+    sd_timing_times_sort(speeds, t->n_batches);
+    best = (int64_t)sd_timing_times_quantile(speeds, t->n_batches, 0.01);
     sd_free(speeds);
     return best;
-}
-
-/* --- One process */
-
-static bool is_of(const struct sd_time_batch *b, size_t side, bool is_empty)
-{
-    return (size_t)b->side == side && !(b->flags & SD_TIME_WARM_UP) &&
-           (b->flags & SD_TIME_EMPTY ? is_empty : !is_empty);
-}
-
-/* Of the loop alone, in batches from..to: those that were not disturbed. */
-static size_t take_loops(const struct sd_timings *t, size_t from, size_t to,
-                         size_t side, double *room)
-{
-    size_t n = 0;
-
-    for (size_t i = from; i < to; i++) {
-        const struct sd_time_batch *b = &t->batches[i];
-
-        if (is_of(b, side, true) && !(b->flags & SD_TIME_PREEMPTED))
-            room[n++] = (double)b->took_ns / (double)b->loops;
-    }
-    sd_time_figures_sort(room, n);
-    return n;
-}
-
-/* A process that had no time to measure the loop takes that of all. */
-static double loop_of(const struct sd_timings *t, const struct sd_timing_process *p,
-                      size_t side, double *room)
-{
-    size_t n = take_loops(t, p->first, p->first + p->n, side, room);
-
-    if (n < N_LEAST && t->n_processes > 1)
-        n = take_loops(t, 0, t->n_batches, side, room);
-    return n ? low_of(room, n) : 0;
-}
-
-/* Longer than a time slice, even where it was least disturbed. */
-static bool is_long(const struct sd_timings *t, size_t side)
-{
-    for (size_t i = 0; i < t->n_batches; i++)
-        if (is_of(&t->batches[i], side, false) && t->batches[i].took_ns < LONG_NS)
-            return false;
-    return !t->is_cpu_time;
-}
-
-struct sd_time_process_times
-sd_time_figures_of_process(const struct sd_timings *t,
-                           const struct sd_timing_process *p, size_t side,
-                           double *times, const struct sd_time_batch **of)
-{
-    struct sd_time_process_times r = { .loop_ns = loop_of(t, p, side, times),
-                                       .is_long = is_long(t, side) };
-
-    for (size_t i = p->first; i < p->first + p->n; i++) {
-        const struct sd_time_batch *b = &t->batches[i];
-        bool is_preempted = (b->flags & SD_TIME_PREEMPTED) && !t->is_cpu_time;
-        double took = (double)b->took_ns;
-
-        if (!is_of(b, side, false))
-            continue;
-        if (is_preempted && !r.is_long) {
-            r.n_dropped++;
-            continue;
-        }
-        if (r.is_long && b->waited_ns != SD_TIME_UNKNOWN)
-            took -= fmin((double)b->waited_ns, took);
-        else if (is_preempted)
-            r.is_estimate = true;
-        if (of)
-            of[r.n] = b;
-        times[r.n++] = took / (double)b->loops;
-    }
-    return r;
 }
 
 /* --- All of them together */
@@ -162,6 +58,7 @@ sd_time_figures_of_process(const struct sd_timings *t,
 struct adding {
     const struct sd_timings *t;
     size_t side;
+    struct sd_timing_rule rule;
     double *values; /* of all processes, the loop taken off */
     const struct sd_time_batch **of;
     size_t n;
@@ -172,15 +69,21 @@ struct adding {
 
 /* Where every batch was interrupted: what is left is better than nothing, and is not
  * called settled. */
-static size_t take_dropped(struct adding *a, const struct sd_timing_process *p,
-                           double *times)
+static size_t take_dropped(const struct sd_timings *t, size_t side,
+                           const struct sd_timing_process *p, double *times,
+                           const struct sd_time_batch **of)
 {
     size_t n = 0;
 
-    for (size_t i = p->first; i < p->first + p->n; i++)
-        if (is_of(&a->t->batches[i], a->side, false))
-            times[n++] =
-                (double)a->t->batches[i].took_ns / (double)a->t->batches[i].loops;
+    for (size_t i = p->first; i < p->first + p->n; i++) {
+        const struct sd_time_batch *b = &t->batches[i];
+
+        if (!sd_timing_times_has(b, side, false))
+            continue;
+        if (of)
+            of[n] = b;
+        times[n++] = (double)b->took_ns / (double)b->loops;
+    }
     return n;
 }
 
@@ -188,19 +91,18 @@ static void add_process(struct adding *a, const struct sd_timing_process *p,
                         struct sd_time_figures *f)
 {
     double *times = a->values + a->n;
-    struct sd_time_process_times r =
-        sd_time_figures_of_process(a->t, p, a->side, times, a->of + a->n);
+    struct sd_timing_times r =
+        sd_timing_times_of(a->t, &a->rule, p, times, a->of + a->n);
 
     f->n_dropped += r.n_dropped;
-    f->is_long |= r.is_long;
     f->is_estimate |= r.is_estimate;
     if (r.n == 0)
         return;
     for (size_t i = 0; i < r.n; i++)
         times[i] -= r.loop_ns;
     memcpy(a->room, times, r.n * sizeof *times);
-    sd_time_figures_sort(a->room, r.n);
-    a->bests[a->n_bests] = low_of(a->room, r.n);
+    sd_timing_times_sort(a->room, r.n);
+    a->bests[a->n_bests] = sd_timing_times_low(a->room, r.n);
     a->loops[a->n_bests++] = r.loop_ns;
     a->n += r.n;
 }
@@ -228,8 +130,8 @@ static double find_interval_of_one(const struct adding *a, struct sd_time_figure
     size_t n = a->n;
 
     f->best_ns = a->bests[0];
-    f->low_ns = sorted[0];
-    f->high_ns = sorted[rank_above(n, QUANTILE)];
+    f->low_ns = n > 1 ? sorted[0] : NAN; /* one tells nothing of the others */
+    f->high_ns = n > 1 ? sorted[rank_above(n, QUANTILE)] : NAN;
     return n >= N_LEAST ? sorted[N_LEAST - 1] - sorted[0] : 0;
 }
 
@@ -242,7 +144,7 @@ static void find_best(const struct adding *a, struct sd_time_figures *f)
     if (a->n_bests == 1) {
         apart = find_interval_of_one(a, f);
     } else {
-        sd_time_figures_sort(a->bests, a->n_bests);
+        sd_timing_times_sort(a->bests, a->n_bests);
         for (size_t i = 0; i < n; i++)
             sum += a->bests[i];
         f->best_ns = sum / (double)n;
@@ -254,18 +156,34 @@ static void find_best(const struct adding *a, struct sd_time_figures *f)
         f->high_ns = f->best_ns + half;
         apart = a->bests[n - 1] - a->bests[0];
     }
-    sd_time_figures_sort(a->loops, a->n_bests);
+    sd_timing_times_sort(a->loops, a->n_bests);
     f->loop_ns = a->loops[0];
     f->spread = apart / fmax(f->best_ns + f->loop_ns, 0.1);
-    f->has_agreed = f->spread <= AGREED;
+    f->has_agreed =
+        f->spread <= AGREED && (a->n_bests == 1 ? a->n : a->n_bests) >= N_LEAST;
+}
+
+/* Of the clock that times the small loop: the least that two looks differ by. */
+static double step_of(const struct adding *a)
+{
+    double step = INFINITY;
+
+    for (size_t i = 0; i < a->t->n_batches; i++)
+        a->room[i] = (double)a->t->batches[i].speed;
+    sd_timing_times_sort(a->room, a->t->n_batches);
+    for (size_t i = 1; i < a->t->n_batches; i++)
+        if (a->room[i] > a->room[i - 1])
+            step = fmin(step, a->room[i] - a->room[i - 1]);
+    /* What differs by more is no step, but the machine. */
+    return step < (FULL_SPEED - 1) * a->room[0] ? step : 0;
 }
 
 static void find_speed(const struct adding *a, struct sd_time_figures *f)
 {
     int64_t best = sd_time_figures_speed(a->t);
 
-    f->had_speed =
-        a->t->best_speed <= 0 || (double)best <= FULL_SPEED * (double)a->t->best_speed;
+    f->had_speed = a->t->best_speed <= 0 ||
+                   (double)best <= FULL_SPEED * (double)a->t->best_speed + step_of(a);
 }
 
 /* --- Modes */
@@ -313,7 +231,7 @@ static void add_mode(struct sd_time_figures *f, const double *sorted, size_t fro
 
     if (to > from && share >= 0.05 && f->n_modes < SD_TIME_MODES_MAX)
         f->modes[f->n_modes++] = (struct sd_time_mode){
-            sd_time_figures_quantile(sorted + from, to - from, 0.5), share
+            sd_timing_times_quantile(sorted + from, to - from, 0.5), share
         };
 }
 
@@ -362,8 +280,8 @@ static void find_outliers(const struct adding *a, struct sd_time_figures *f)
 
     for (size_t i = 0; i < a->n; i++)
         a->room[i] = (double)a->of[i]->speed;
-    sd_time_figures_sort(a->room, a->n);
-    usual = sd_time_figures_quantile(a->room, a->n, 0.5);
+    sd_timing_times_sort(a->room, a->n);
+    usual = sd_timing_times_quantile(a->room, a->n, 0.5);
     for (size_t i = 0; i < a->n; i++)
         if (a->values[i] > far)
             f->outliers[cause_of(a->of[i], usual)]++;
@@ -373,7 +291,7 @@ static void find_outliers(const struct adding *a, struct sd_time_figures *f)
 static void find_bins(const double *sorted, size_t n, struct sd_time_figures *f)
 {
     f->bins_from = sorted[0];
-    f->bins_to = fmax(sd_time_figures_quantile(sorted, n, 0.95), sorted[0]);
+    f->bins_to = fmax(sd_timing_times_quantile(sorted, n, 0.95), sorted[0]);
     for (size_t i = 0; i < n; i++) {
         double width = (f->bins_to - f->bins_from) / (SD_TIME_BINS - 1);
         double at = width > 0 ? (sorted[i] - f->bins_from) / width : 0;
@@ -389,24 +307,25 @@ static double instructions_of(const struct adding *a, bool is_empty)
     for (size_t i = 0; i < a->t->n_batches; i++) {
         const struct sd_time_batch *b = &a->t->batches[i];
 
-        if (is_of(b, a->side, is_empty) && b->instructions != SD_TIME_UNKNOWN)
+        if (sd_timing_times_has(b, a->side, is_empty) &&
+            b->instructions != SD_TIME_UNKNOWN)
             a->room[n++] = (double)b->instructions / (double)b->loops;
     }
-    sd_time_figures_sort(a->room, n);
-    return n ? sd_time_figures_quantile(a->room, n, 0.5) : NAN;
+    sd_timing_times_sort(a->room, n);
+    return n ? sd_timing_times_quantile(a->room, n, 0.5) : NAN;
 }
 
 static void find_middle(const struct adding *a, struct sd_time_figures *f)
 {
     memcpy(a->room, a->values, a->n * sizeof *a->room);
-    sd_time_figures_sort(a->room, a->n);
-    f->median_ns = sd_time_figures_quantile(a->room, a->n, 0.5);
+    sd_timing_times_sort(a->room, a->n);
+    f->median_ns = sd_timing_times_quantile(a->room, a->n, 0.5);
     find_modes(a->room, a->n, f);
     find_bins(a->room, a->n, f);
     for (size_t i = 0; i < a->n; i++)
         a->room[i] = fabs(a->values[i] - f->median_ns);
-    sd_time_figures_sort(a->room, a->n);
-    f->mad_ns = sd_time_figures_quantile(a->room, a->n, 0.5);
+    sd_timing_times_sort(a->room, a->n);
+    f->mad_ns = sd_timing_times_quantile(a->room, a->n, 0.5);
 }
 
 static int add_all(struct adding *a, struct sd_time_figures *f)
@@ -416,19 +335,18 @@ static int add_all(struct adding *a, struct sd_time_figures *f)
     for (size_t i = 0; i < t->n_processes; i++)
         add_process(a, &t->processes[i], f);
     for (size_t i = 0; i < t->n_processes && a->n == 0; i++) {
-        size_t n = take_dropped(a, &t->processes[i], a->values);
+        size_t n = take_dropped(t, a->side, &t->processes[i], a->values, a->of);
 
         if (n == 0)
             continue;
-        for (size_t k = 0; k < n; k++)
-            a->of[k] = &t->batches[t->processes[i].first];
         memcpy(a->room, a->values, n * sizeof *a->room);
-        sd_time_figures_sort(a->room, n);
+        sd_timing_times_sort(a->room, n);
         a->bests[0] = a->room[0];
         a->loops[0] = 0;
         a->n_bests = 1;
         a->n = n;
         f->is_estimate = true;
+        f->n_dropped -= n; /* they are what the figures are of */
     }
     return a->n ? 0 : sd_fail(SD_EABSENT, "there is no batch of this statement");
 }
@@ -449,8 +367,11 @@ int sd_time_figures(const struct sd_timings *t, size_t side, struct sd_time_figu
     *f = (struct sd_time_figures){ .instructions = NAN };
     if (!a.values || !a.of || !a.bests || !a.loops || !a.room)
         rc = sd_no_memory();
-    if (rc == 0)
+    if (rc == 0) {
+        a.rule = sd_timing_times_rule(t, side);
+        f->is_long = a.rule.is_long;
         rc = add_all(&a, f);
+    }
     if (rc == 0) {
         f->n_batches = a.n;
         f->loops = (uint64_t)a.of[a.n - 1]->loops;
@@ -472,18 +393,18 @@ int sd_time_figures(const struct sd_timings *t, size_t side, struct sd_time_figu
 
 size_t sd_time_figures_times(const struct sd_timings *t, size_t side, double *times)
 {
+    struct sd_timing_rule rule = sd_timing_times_rule(t, side);
     size_t n = 0;
 
     for (size_t i = 0; i < t->n_processes; i++) {
-        struct sd_time_process_times r =
-            sd_time_figures_of_process(t, &t->processes[i], side, times + n, NULL);
+        struct sd_timing_times r =
+            sd_timing_times_of(t, &rule, &t->processes[i], times + n, NULL);
 
         for (size_t k = 0; k < r.n; k++)
             times[n + k] -= r.loop_ns;
         n += r.n;
     }
-    if (n == 0)
-        n = take_dropped(&(struct adding){ .t = t, .side = side },
-                         &(struct sd_timing_process){ .n = t->n_batches }, times);
+    for (size_t i = 0; i < t->n_processes && n == 0; i++)
+        n = take_dropped(t, side, &t->processes[i], times, NULL);
     return n;
 }

@@ -13,7 +13,7 @@
  * there the time that the thread waited for a CPU is taken off, and nothing is dropped.
  *
  * The loop's own time, measured beside, is subtracted. */
-#include "profile/time/timings.h"
+#include "profile/time/timing_times.h"
 
 enum { SD_TIME_MODES_MAX = 4, SD_TIME_BINS = 24 };
 
@@ -34,12 +34,14 @@ struct sd_time_mode {
 struct sd_time_figures {
     uint64_t loops;
     uint64_t n_batches, n_dropped, n_processes;
-    bool has_agreed;  /* the three least are within 2 % */
+    bool has_agreed;  /* there are three, and the least are within 2 % */
     bool had_speed;   /* the machine reached the speed that it is known to have */
     bool is_long;     /* waiting for a CPU was taken off */
     bool is_estimate; /* of a long one the kernel did not tell how long it waited */
     double spread;    /* of the three least, as a part of them with the loop */
-    double best_ns, low_ns, high_ns, median_ns, mad_ns, loop_ns;
+    double best_ns;
+    double low_ns, high_ns; /* NAN: of one batch */
+    double median_ns, mad_ns, loop_ns;
     struct sd_time_mode modes[SD_TIME_MODES_MAX]; /* the fastest first */
     uint32_t n_modes;
     uint64_t outliers[SD_TIME_CAUSES];
@@ -67,23 +69,6 @@ size_t sd_time_figures_times(const struct sd_timings *t, size_t side, double *ti
 /* The best speed that the machine showed meanwhile, in ticks of the loop of speed.h; 0:
  * not known. */
 int64_t sd_time_figures_speed(const struct sd_timings *t);
-/* The value below which a part of `sorted` lies; between two of them by their
- * distance. */
-double sd_time_figures_quantile(const double *sorted, size_t n, double part);
-void sd_time_figures_sort(double *values, size_t n);
 /* 97.5 % of Student's t distribution. */
 double sd_time_figures_student(size_t freedom);
-
-/* The times of one execution in that process, in the order of the batches, the loop's
- * not yet taken off, and their rounds (or NULL); how many.  *dropped counts the
- * others. */
-struct sd_time_process_times {
-    double loop_ns; /* of one turn of the loop alone */
-    bool is_long, is_estimate;
-    size_t n, n_dropped;
-};
-struct sd_time_process_times
-sd_time_figures_of_process(const struct sd_timings *t,
-                           const struct sd_timing_process *p, size_t side,
-                           double *times, const struct sd_time_batch **of);
 #endif

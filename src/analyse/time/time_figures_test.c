@@ -138,6 +138,39 @@ TEST(time_figures_of_few_batches_take_the_least)
     sd_timings_release(&m.t);
 }
 
+TEST(time_figures_of_one_and_two_batches_are_not_settled)
+{
+    struct sd_timings_maker m = fresh();
+    struct sd_time_figures f;
+
+    m.loop_ns = 0;
+    sd_timings_make_side(&m, "x");
+    CHECK(sd_timings_add_process(&m.t, 100, 1, 0) == 0);
+    sd_timings_make_batch(&m, 0, 0, 50, 0);
+    CHECK(sd_time_figures(&m.t, 0, &f) == 0);
+    CHECK(f.best_ns == 50 && isnan(f.low_ns) && isnan(f.high_ns) && !f.has_agreed);
+    sd_timings_make_batch(&m, 0, 1, 50, 0);
+    CHECK(sd_time_figures(&m.t, 0, &f) == 0 && !f.has_agreed && f.low_ns == 50);
+    sd_timings_make_batch(&m, 0, 2, 50, 0);
+    CHECK(sd_time_figures(&m.t, 0, &f) == 0 && f.has_agreed);
+    sd_timings_release(&m.t);
+}
+
+TEST(time_figures_count_batches_that_were_all_dropped_once)
+{
+    struct sd_timings_maker m = fresh();
+    struct sd_time_figures f;
+
+    sd_timings_make_side(&m, "x");
+    CHECK(sd_timings_add_process(&m.t, 100, 1, 0) == 0);
+    sd_timings_make_batch(&m, 0, 0, 6, SD_TIME_EMPTY);
+    for (int64_t i = 0; i < 5; i++)
+        sd_timings_make_batch(&m, 0, i, 50, SD_TIME_PREEMPTED);
+    CHECK(sd_time_figures(&m.t, 0, &f) == 0);
+    CHECK(f.n_batches + f.n_dropped == 5 && f.is_estimate && !f.has_agreed);
+    sd_timings_release(&m.t);
+}
+
 TEST(time_figures_of_no_batch_are_none)
 {
     struct sd_timings_maker m = fresh();
@@ -167,10 +200,10 @@ TEST(time_figures_know_quantiles_and_student)
 {
     static const double sorted[] = { 1, 2, 3, 4, 5 };
 
-    CHECK(sd_time_figures_quantile(sorted, 5, 0.5) == 3);
-    CHECK(sd_time_figures_quantile(sorted, 5, 0) == 1);
-    CHECK(sd_time_figures_quantile(sorted, 5, 1) == 5);
-    CHECK(sd_time_figures_quantile(sorted, 1, 0.3) == 1);
+    CHECK(sd_timing_times_quantile(sorted, 5, 0.5) == 3);
+    CHECK(sd_timing_times_quantile(sorted, 5, 0) == 1);
+    CHECK(sd_timing_times_quantile(sorted, 5, 1) == 5);
+    CHECK(sd_timing_times_quantile(sorted, 1, 0.3) == 1);
     /* Of the tables. */
     CHECK(is_near(sd_time_figures_student(2), 4.303, 0.001));
     CHECK(is_near(sd_time_figures_student(5), 2.571, 0.005));

@@ -7,21 +7,30 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+/* A batch has many executions, and the loop's time is taken off. */
+static const struct sd_growth_errors errors = { .call_ns = 0.5, .shortest_ns = 5 };
+
 int sd_time_growth_fit(const struct sd_timings *t, struct sd_growth *out)
 {
     struct sd_growth_point *points = sd_zalloc((t->n_sides + 1) * sizeof *points);
     struct sd_time_figures f;
     int rc = points ? 0 : sd_no_memory();
+    size_t n = 0;
 
     for (size_t i = 0; i < t->n_sides && rc == 0; i++) {
         rc = sd_time_figures(t, i, &f);
-        points[i] =
-            (struct sd_growth_point){ .n = t->sides[i].n,
-                                      .ns = f.best_ns,
-                                      .calls = (double)f.n_batches * (double)f.loops };
+        if (rc == SD_EABSENT) { /* a selection has left nothing of it */
+            rc = 0;
+            continue;
+        }
+        if (rc == 0)
+            points[n++] = (struct sd_growth_point){ .n = t->sides[i].n,
+                                                    .ns = f.best_ns,
+                                                    .calls = (double)f.n_batches *
+                                                             (double)f.loops };
     }
     if (rc == 0)
-        rc = sd_growth_fit(points, t->n_sides, out);
+        rc = sd_growth_fit_with(points, n, &errors, out);
     sd_free(points);
     return rc;
 }
@@ -52,6 +61,12 @@ static int fill_panel(const struct sd_timings *t, struct sd_arena *a,
         return sd_no_memory();
     for (size_t i = 0; i < t->n_sides && rc == 0; i++) {
         rc = sd_time_figures(t, i, &f);
+        if (rc == SD_EABSENT) {
+            rc = 0;
+            continue;
+        }
+        if (rc < 0)
+            break;
         panel->points[panel->n_points++] =
             (struct sd_growth_mark){ t->sides[i].n, f.best_ns };
         from = fmin(from, t->sides[i].n);

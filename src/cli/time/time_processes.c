@@ -16,6 +16,7 @@
 #include "cli/helper.h"
 #include "cli/record/interpreter.h"
 #include "cli/record/package.h"
+#include "cli/say.h"
 #include "collect/time/time_parcel.h"
 #include "collect/time/time_turns.h"
 #include "machine/machine_speed.h"
@@ -25,6 +26,7 @@ enum {
     LEAST_PROCESSES = 3, /* of a statement that takes long */
     TIMEIT_REPEAT = 5,
     FEW_BATCHES = 3,
+    LEAST_LOOKS = 100,
     N_WORDS = 8,
 };
 
@@ -384,9 +386,13 @@ int sd_time_processes_measure(const struct sd_time_ask *ask, struct sd_timings *
         rc = add_sides(&m);
     if (rc == 0)
         rc = run_sets(&m);
-    if (rc == 0)
-        rc = measure_memory(&m);
-    if (rc == 0)
+    if (rc == 0) {
+        int failed = measure_memory(&m);
+
+        if (failed < 0 && m.status == 0) /* the times are there */
+            m.status = sd_say_failure(failed);
+    }
+    if (rc == 0 && t->n_batches >= LEAST_LOOKS) /* of few the quantile is the least */
         sd_machine_speed_keep(sd_time_figures_speed(t));
     *status = m.status;
     sd_arena_release(&m.arena);

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "cli/say.h"
 
-enum { BAR = 40, STATEMENT_MAX = 72 };
+enum { BAR = 40, STATEMENT_MAX = 72, PROCESSES_MOST = 1000 };
 
 struct unit {
     const char *word, *shown;
@@ -85,7 +85,9 @@ static void put_best(struct sd_out *out, const struct sd_timings *t, size_t side
     char n[SD_TEXT_MAX];
 
     put_time(out, f->best_ns, style);
-    if (fabs(f->best_ns) >= 1) {
+    if (!isfinite(half)) {
+        sd_out_text(out, " ± ?");
+    } else if (fabs(f->best_ns) >= 1) {
         sd_out_printf(out, " ± %.1f %%", 100 * half / fabs(f->best_ns));
     } else {
         sd_out_text(out, " ± ");
@@ -199,6 +201,8 @@ static void put_doubts(struct sd_out *out, const struct sd_timings *t,
     if (f->is_estimate)
         sd_out_text(out, "  not settled: every batch was interrupted, and the kernel "
                          "does not tell for how long\n");
+    else if (!f->has_agreed && f->spread <= 0.02)
+        sd_out_printf(out, "  not settled: fewer than three %s tell nothing\n", what);
     else if (!f->has_agreed)
         sd_out_printf(out,
                       "  not settled: the three fastest %s differ by %.1f %%; other "
@@ -239,11 +243,15 @@ static int put_result(struct sd_out *out, const struct sd_timings *t, size_t sid
 static void put_verdict(struct sd_out *out, const struct sd_timings *t,
                         const struct sd_time_comparison *c)
 {
+    size_t n_sets = 0; /* of processes that measured in turn */
+
+    for (size_t i = 0; i < t->n_processes; i++)
+        n_sets += i == 0 || t->processes[i].set != t->processes[i - 1].set;
     sd_out_text(out, sd_time_verdict_name(c->verdict));
-    if (c->verdict == SD_TIME_CANNOT_TELL && t->budget_ns)
-        sd_out_printf(out, "; --budget %.3gs --processes %.0f would",
-                      ceil((double)t->budget_ns * c->more / 1e8) / 10,
-                      ceil(10 * c->more));
+    if (c->verdict == SD_TIME_CANNOT_TELL && t->budget_ns && isfinite(c->ratio))
+        sd_out_printf(out, "; --budget %.0fs --processes %.0f may be enough",
+                      ceil((double)t->budget_ns * c->more / 1e9),
+                      fmin(ceil((double)n_sets * c->more), PROCESSES_MOST));
     sd_out_text(out, "\n");
 }
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/shared_options.h"
 
-enum { PROCESSES_MAX = 1000, REPEAT_MAX = 1000000 };
+enum { PROCESSES_MAX = 1000, REPEAT_MAX = 1000000, KEPT_MAX = 32000 };
 #define NUMBER_MAX ((uint64_t)1 << 50)
 
 const struct sd_option sd_time_request_options[] = {
@@ -238,6 +238,21 @@ static int check_together(const struct sd_time_ask *ask)
     return 0;
 }
 
+/* A capture cuts what is longer. */
+static int check_lengths(const struct sd_time_ask *ask)
+{
+    size_t most = strlen(ask->setup);
+
+    for (size_t i = 0; i < ask->n_statements; i++)
+        most = strlen(ask->statements[i]) > most ? strlen(ask->statements[i]) : most;
+    if (most <= KEPT_MAX)
+        return 0;
+    return sd_fail(SD_EUSAGE,
+                   "a file keeps statements and set-up of up to %d bytes, and one has "
+                   "%zu; put it into a module and import that, or leave -o out",
+                   KEPT_MAX, most);
+}
+
 int sd_time_request_read(const struct sd_command *c, struct sd_time_ask *ask)
 {
     const struct sd_option_value *v = c->values;
@@ -265,6 +280,8 @@ int sd_time_request_read(const struct sd_command *c, struct sd_time_ask *ask)
         rc = read_budget(v, ask);
     if (rc == 0)
         rc = check_together(ask);
+    if (rc == 0 && ask->to)
+        rc = check_lengths(ask);
     return rc;
 }
 

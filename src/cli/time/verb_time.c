@@ -31,10 +31,17 @@ static int measure(const struct sd_time_ask *ask)
 
     if (rc == 0)
         rc = sd_time_processes_measure(ask, &t, &status);
-    if (rc == 0 && ask->to)
-        rc = sd_time_file_write(ask, &t);
-    if (status == 0)
-        status = rc < 0 ? sd_say_failure(rc) : put(ask, &t);
+    if (rc < 0)
+        status = status ? status : sd_say_failure(rc);
+    /* Measuring takes long: what was found is told, whatever becomes of the rest. */
+    if (rc == 0) {
+        int told = put(ask, &t);
+
+        status = status ? status : told;
+        rc = ask->to ? sd_time_file_write(ask, &t) : 0;
+        if (rc < 0)
+            status = sd_say_failure(rc);
+    }
     sd_timings_release(&t);
     return status;
 }

@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "collect/shared/speed.h"
 
-enum { LOOKS_MAX = 100, LOOK_EVERY_NS = 300 * 1000 };
-
 /* -1 where there is no such counter: most virtual machines, and where perf events are
  * forbidden. */
 static int open_instructions(void)
@@ -88,20 +86,6 @@ static int64_t since(int64_t from, int64_t to)
                                                             : to - from;
 }
 
-/* After a long batch, which may have slept, more than once: few batches are to tell how
- * fast the machine was. */
-static int64_t look_at_speed(int64_t took_ns)
-{
-    uint64_t best = sd_speed_loop();
-
-    for (int i = 1; i < LOOKS_MAX && took_ns > i * LOOK_EVERY_NS; i++) {
-        uint64_t one = sd_speed_loop();
-
-        best = one < best ? one : best;
-    }
-    return (int64_t)best;
-}
-
 void sd_stopwatch_begin(struct sd_stopwatch *w)
 {
     w->from.waited_ns = read_waited(w);
@@ -124,7 +108,7 @@ void sd_stopwatch_end(struct sd_stopwatch *w, struct sd_time_batch *b)
     b->took_ns = (int64_t)(to.now_ns - from->now_ns);
     b->waited_ns = since(from->waited_ns, to.waited_ns);
     b->instructions = since(from->instructions, to.instructions);
-    b->speed = look_at_speed(b->took_ns);
+    b->speed = (int64_t)sd_speed_loop();
     if (to.switches != from->switches)
         b->flags |= SD_TIME_PREEMPTED;
     if (to.sleeps != from->sleeps)

@@ -50,8 +50,12 @@ static PyObject *mark_end(PyObject *capsule, PyObject *unused)
     (void)unused;
     if (!m)
         return NULL;
+    if (!m->has_begun) {
+        PyErr_SetString(PyExc_RuntimeError, "no batch has begun");
+        return NULL;
+    }
     sd_stopwatch_end(&m->watch, &m->batch);
-    m->has_ended = m->has_begun;
+    m->has_ended = true;
     Py_RETURN_NONE;
 }
 
@@ -155,19 +159,6 @@ void sd_time_run_clear(struct sd_time_run *r)
     Py_CLEAR(r->marks);
 }
 
-void sd_time_run_release(struct sd_time_run *r)
-{
-    sd_time_run_clear(r);
-    sd_free(r->sides);
-    sd_free(r->order);
-    sd_free(r->batches);
-    r->sides = NULL;
-    r->order = NULL;
-    r->batches = NULL;
-    r->n_sides = 0;
-    r->n_batches = r->cap_batches = 0;
-}
-
 int sd_time_run_traverse(const struct sd_time_run *r, visitproc visit, void *arg)
 {
     for (uint32_t i = 0; i < r->n_sides && r->sides; i++) {
@@ -268,6 +259,30 @@ static void end_plan(struct sd_time_run *r)
     give_collector_back(r);
     r->plan = (struct sd_time_plan){ .kind = SD_TIME_IDLE };
     r->doing = NULL;
+}
+
+void sd_time_run_stop(struct sd_time_run *r)
+{
+    bool is_abandoned = r->plan.kind != SD_TIME_IDLE;
+
+    end_plan(r);
+    /* What waits within a statement cannot be sent its next turns. */
+    for (uint32_t i = 0; i < r->n_sides && is_abandoned; i++)
+        Py_CLEAR(r->sides[i].body);
+}
+
+void sd_time_run_release(struct sd_time_run *r)
+{
+    end_plan(r);
+    sd_time_run_clear(r);
+    sd_free(r->sides);
+    sd_free(r->order);
+    sd_free(r->batches);
+    r->sides = NULL;
+    r->order = NULL;
+    r->batches = NULL;
+    r->n_sides = 0;
+    r->n_batches = r->cap_batches = 0;
 }
 
 static uint32_t draw(struct sd_time_run *r, uint32_t below)
@@ -381,6 +396,7 @@ static uint64_t next_of_timeit(uint64_t loops)
 static void learn(struct sd_time_run *r, struct sd_time_side *side,
                   struct sd_time_batch *b)
 {
+    const struct marks *m = marks_of(r->marks);
     struct sd_time_plan *p = &r->plan;
     int64_t took_ns = b->took_ns;
 
@@ -395,12 +411,18 @@ static void learn(struct sd_time_run *r, struct sd_time_side *side,
         Py_CLEAR(side->body); /* set-up runs for each */
         return;
     }
-    if (b->waited_ns > 0)
-        took_ns -= b->waited_ns;
+    if (m->watch.clock == SD_TIME_WALL && b->waited_ns > 0)
+        took_ns = took_ns > b->waited_ns ? took_ns - b->waited_ns : 0;
     p->trial = next_trial(p, (uint64_t)b->loops, took_ns);
+    /* By a clock that stands still, as CPU time does in a sleep, it could go on for
+     * ever. */
+    if (sd_clock_ns() - b->at_ns >= p->budget_ns)
+        p->trial = 0;
     if (p->trial)
         return;
     side->loops = (uint64_t)b->loops;
+    if (r->turns && b->took_ns >= SD_TIME_LONG_NS)
+        atomic_store(&r->turns->is_long, 1);
     if (side->loops == 1 && b->took_ns >= SD_TIME_LONG_NS &&
         (uint64_t)b->took_ns >= p->budget_ns / 2)
         b->flags &= ~(int64_t)SD_TIME_WARM_UP;
@@ -412,6 +434,24 @@ static bool has_all(const struct sd_time_run *r)
         if (r->sides[i].n_kept == 0)
             return false;
     return true;
+}
+
+/* Of a long statement one: a turn would take all the time, and nothing is cold after
+ * it. */
+static uint32_t rounds_in_turn(const struct sd_time_run *r)
+{
+    bool is_single = r->plan.kind == SD_TIME_REPEATS ||
+                     (r->turns && atomic_load(&r->turns->is_long));
+
+    return is_single ? 1 : ROUNDS_IN_TURN + 1;
+}
+
+static void tell_others(struct sd_time_run *r)
+{
+    if (!r->turns || r->plan.has_told || !has_all(r))
+        return;
+    r->plan.has_told = true;
+    atomic_fetch_add(&r->turns->n_measured, 1);
 }
 
 static void next_side(struct sd_time_run *r)
@@ -457,13 +497,14 @@ static int end_doing(struct sd_time_run *r)
         p->has_empty = true;
     } else if (p->phase == SD_TIME_PREPARING) {
         learn(r, side, b);
-    } else if (r->turns && p->kind == SD_TIME_BUDGET && p->n_in_turn == 0) {
+    } else if (r->turns && p->n_in_turn == 0 && rounds_in_turn(r) > 1) {
         b->flags |= SD_TIME_WARM_UP;
     }
     if (side != &r->empty && !(b->flags & SD_TIME_WARM_UP))
         side->n_kept++;
     if (keep(r, b) < 0)
         return -1;
+    tell_others(r);
     if (side != &r->empty && p->phase == SD_TIME_ROUNDS) {
         if (p->kind == SD_TIME_REPEATS)
             Py_CLEAR(side->body); /* set-up runs for each */
@@ -503,6 +544,10 @@ static bool is_time_up(const struct sd_time_run *r)
     const struct sd_time_plan *p = &r->plan;
 
     if (p->at > 0) /* all sides have the same rounds */
+        return false;
+    /* Nor would interpreters be compared, if the first ended before the others. */
+    if (r->turns && r->turns->n > 1 &&
+        (p->n_in_turn > 0 || !sd_time_turns_may_end(r->turns)))
         return false;
     return p->kind == SD_TIME_REPEATS ? p->round >= p->repeat
                                       : has_all(r) && sd_clock_ns() >= p->until_ns;
@@ -545,11 +590,11 @@ static void pass_turn(struct sd_time_run *r)
 static struct action choose(struct sd_time_run *r)
 {
     struct sd_time_plan *p = &r->plan;
-    uint32_t rounds = p->kind == SD_TIME_REPEATS ? 1 : ROUNDS_IN_TURN + 1;
     struct action a;
 
     for (;;) {
-        if (p->phase == SD_TIME_ROUNDS && p->at == 0 && p->n_in_turn >= rounds)
+        if (p->phase == SD_TIME_ROUNDS && p->at == 0 &&
+            p->n_in_turn >= rounds_in_turn(r))
             pass_turn(r);
         if (!take_turn(r))
             return (struct action){ NULL, 0 };

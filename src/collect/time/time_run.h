@@ -54,6 +54,7 @@ struct sd_time_plan {
     int64_t least_ns;          /* of them */
     bool has_empty;            /* the empty loop has had its batch beside this one */
     bool has_turn;
+    bool has_told;      /* the others that it has a batch of every statement */
     uint32_t n_in_turn; /* rounds since the turn began */
 };
 
@@ -95,4 +96,7 @@ int sd_time_run_plan_repeats(struct sd_time_run *r, uint64_t loops, uint64_t rep
  * awaited before the next step.  NULL with an exception, the statement's or our own;
  * then the plan is over. */
 PyObject *sd_time_run_step(struct sd_time_run *r);
+/* The plan is over, done or not: the collector of garbage is as it was.  Whatever is
+ * raised stays raised. */
+void sd_time_run_stop(struct sd_time_run *r);
 #endif

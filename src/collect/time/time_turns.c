@@ -60,6 +60,11 @@ void sd_time_turns_pass(struct sd_time_turns *t)
     wake(t);
 }
 
+bool sd_time_turns_may_end(struct sd_time_turns *t)
+{
+    return atomic_load(&t->turn) % t->n == 0 && atomic_load(&t->n_measured) >= t->n;
+}
+
 void sd_time_turns_end(struct sd_time_turns *t)
 {
     atomic_store(&t->is_over, 1);

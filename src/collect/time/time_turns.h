@@ -15,8 +15,10 @@ enum { SD_TIME_TURNS_MAX = 16 }; /* processes */
 
 struct sd_time_turns {     /* in memory that all of them map; zeros: the first turn */
     _Atomic uint32_t turn; /* counted up by the one whose turn it is; a futex */
-    _Atomic uint32_t is_over; /* somebody's time is up, or somebody has ended */
-    uint32_t n;               /* processes */
+    _Atomic uint32_t is_over;    /* somebody's time is up, or somebody has ended */
+    _Atomic uint32_t n_measured; /* processes that have a batch of every statement */
+    _Atomic uint32_t is_long;    /* a turn is one round: somebody's statement is long */
+    uint32_t n;                  /* processes */
     uint32_t seed;
 };
 
@@ -25,6 +27,9 @@ bool sd_time_turns_wait(struct sd_time_turns *t, uint32_t me);
 /* Gives the turn to the next. */
 void sd_time_turns_pass(struct sd_time_turns *t);
 void sd_time_turns_end(struct sd_time_turns *t);
+/* Have all had as many turns, and something measured?  Asked by the one whose turn
+ * begins: then it may end. */
+bool sd_time_turns_may_end(struct sd_time_turns *t);
 /* Which of `n` comes at place `at` in this round. */
 uint32_t sd_time_turns_order(uint32_t seed, uint32_t round, uint32_t n, uint32_t at);
 #endif

@@ -42,6 +42,18 @@ static void *play(void *arg)
     return NULL;
 }
 
+TEST(time_turns_may_end_only_when_all_had_as_many_and_have_measured)
+{
+    struct sd_time_turns turns = { .n = 2, .seed = 5 };
+
+    CHECK(!sd_time_turns_may_end(&turns)); /* nobody has measured */
+    sd_time_turns_pass(&turns);
+    atomic_fetch_add(&turns.n_measured, 2);
+    CHECK(!sd_time_turns_may_end(&turns)); /* the other has not had its turn */
+    sd_time_turns_pass(&turns);
+    CHECK(sd_time_turns_may_end(&turns));
+}
+
 TEST(time_turns_let_one_run_at_a_time_until_somebody_ends_them)
 {
     struct sd_time_turns turns = { .n = 3, .seed = 5 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* py_time_run: `_sonde.TimeRun`, statements that are timed in this process. */
+#include <limits.h>
 #include <unistd.h>
 
 #include "analyse/time/time_comparison.h"
@@ -10,6 +11,8 @@
 #include "ext/ext.h"
 #include "machine/machine_speed.h"
 #include "ext/time/time_serving.h"
+
+#define LOOPS_MOST ((uint64_t)1 << 50) /* as `sonde time -n` */
 
 struct sd_py_time_run {
     PyObject_HEAD struct sd_time_run run;
@@ -84,16 +87,37 @@ static PyObject *time_run_plan_budget(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* A number from `least` to `most`; -1 with an exception. */
+static int count_of(PyObject *number, const char *what, uint64_t least, uint64_t most,
+                    uint64_t *out)
+{
+    PyObject *whole = PyNumber_Index(number);
+    unsigned long long n = whole ? PyLong_AsUnsignedLongLong(whole) : 0;
+
+    if (!whole)
+        return -1;
+    if (PyErr_Occurred()) { /* negative, or beyond 64 bits */
+        PyErr_Clear();
+        n = ULLONG_MAX;
+    }
+    Py_DECREF(whole);
+    *out = n;
+    if (n >= least && n <= most)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s is %S, but it must be from %llu to %llu", what,
+                 number, (unsigned long long)least, (unsigned long long)most);
+    return -1;
+}
+
 static PyObject *time_run_plan_repeats(PyObject *self, PyObject *args)
 {
-    unsigned long long loops, repeat;
+    PyObject *number, *times;
+    uint64_t loops, repeat;
 
-    if (!PyArg_ParseTuple(args, "KK:plan_repeats", &loops, &repeat))
+    if (!PyArg_ParseTuple(args, "OO:plan_repeats", &number, &times) ||
+        count_of(number, "number", 0, LOOPS_MOST, &loops) < 0 ||
+        count_of(times, "repeat", 1, UINT32_MAX, &repeat) < 0)
         return NULL;
-    if (repeat == 0 || repeat > UINT32_MAX || loops > UINT64_MAX / 4) {
-        PyErr_SetString(PyExc_ValueError, "repeat is at least 1");
-        return NULL;
-    }
     if (sd_time_run_plan_repeats(run_of(self), loops, repeat) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -107,6 +131,13 @@ static PyObject *time_run_step(PyObject *self, PyObject *unused)
         return NULL;
     }
     return sd_time_run_step(run_of(self));
+}
+
+static PyObject *time_run_stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    sd_time_run_stop(run_of(self));
+    Py_RETURN_NONE;
 }
 
 /* --- What came of it */
@@ -135,11 +166,12 @@ static PyObject *time_run_loops(PyObject *self, PyObject *number)
 
 static PyObject *time_run_set_loops(PyObject *self, PyObject *args)
 {
-    unsigned long long loops;
-    PyObject *number;
+    PyObject *number, *turns;
     Py_ssize_t side;
+    uint64_t loops;
 
-    if (!PyArg_ParseTuple(args, "OK:set_loops", &number, &loops))
+    if (!PyArg_ParseTuple(args, "OO:set_loops", &number, &turns) ||
+        count_of(turns, "number", 0, LOOPS_MOST, &loops) < 0)
         return NULL;
     side = side_of(self, number);
     if (side < 0)
@@ -361,6 +393,9 @@ static PyMethodDef time_run_methods[] = {
       "of a statement\nwith `await`: await it, then call step() again "
       "(sonde._statement.drive does).\nRaises what a statement or set-up raises; the "
       "plan is over then." },
+    { "stop", time_run_stop, METH_NOARGS,
+      "stop()\n--\n\nEnds the plan, done or not: the collector of garbage is as it "
+      "was." },
     { "loops", time_run_loops, METH_O,
       "loops(side)\n--\n\nThe turns of a batch of this side; 0: not chosen yet." },
     { "set_loops", time_run_set_loops, METH_VARARGS,
