@@ -67,7 +67,7 @@ const struct sd_verb sd_verb_compat_path = {
     .usage = "[OPTION...]",
     .about =
         "Prints the folder of modules named cProfile, pstats, profile, _lsprof, yappi, "
-        "line_profiler, kernprof, memory_profiler, mprof, memray, tracemalloc and "
+        "line_profiler, kernprof, memory_profiler, mprof, memray, tracemalloc, "
         "timeit, objgraph, and on Python 3.15 profiling, that are Sonde's. First on "
         "PYTHONPATH, they are what an unmodified program imports, and what python -m "
         "cProfile runs. "
