@@ -13,6 +13,7 @@ A request with ?profile is answered by the page of its own profile.  With keep="
 those that took longer than slower_than seconds leave a capture there: `sonde view folder/...sonde`.
 """
 import functools
+import inspect
 import ipaddress
 import itertools
 import logging
@@ -52,6 +53,8 @@ class _Settings:
             raise ValueError("argument={0!r} is no name for an argument of a URL: use letters, digits, _ . and -".format(argument))
         if when is not None and not callable(when):
             raise TypeError("when={0!r} must be a function of the request that returns true or false".format(when))
+        if inspect.iscoroutinefunction(when) or inspect.iscoroutinefunction(getattr(when, "__call__", None)):
+            raise TypeError("when={0!r} is async, and is not awaited: give a function that returns true or false".format(when))
         if isinstance(slower_than, bool) or not isinstance(slower_than, (int, float)) or not slower_than >= 0:
             raise ValueError("slower_than={0!r} must be a number of seconds, 0 or more".format(slower_than))
         if slower_than and keep is None:
@@ -69,7 +72,8 @@ class _Settings:
         """May this client see a page?  `headers`: a function that gives {name in small letters, with dashes: value};
         `server`: the name of the server, for a request that names none."""
         if self.when is not None:
-            return bool(self.when(request))
+            answer = self.when(request)
+            return bool(answer) and not hasattr(answer, "__await__")
         return _is_near(address, headers(), server)
 
 

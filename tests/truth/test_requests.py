@@ -184,6 +184,7 @@ def test_asgi_who_gets_a_page(folder):
     equal((kind(("testclient", 1), host=b"testserver"), kind(("testclient", 1), host=b"evil.example")), (yes, no), "status for a test client")
     equal(kind(("10.0.0.1", 1), when=lambda scope: scope["path"] == "/red/1", headers=[(b"via", b"x")], host=b"a.example"), yes, "status where when() says yes")
     equal(kind(("127.0.0.1", 1), when=lambda scope: None), no, "status where when() says no")
+    equal(kind(("127.0.0.1", 1), when=lambda scope: Later()), no, "status where when() says nothing yet")
 
 
 def test_asgi_another_argument_and_method(folder):
@@ -597,12 +598,21 @@ def test_wsgi_exceptions_pass_through(folder):
 # ---- Both
 
 
+async def allows_nobody(request):
+    return False
+
+
+class Later:
+    def __await__(self):
+        return iter(())
+
+
 def test_arguments_that_make_no_sense(folder):
     def app(*given):
         raise AssertionError("it is never called")
 
     for middleware in (ASGIMiddleware, WSGIMiddleware):
-        for wrong, words in (({"argument": ""}, "argument=''"), ({"argument": "a b"}, "argument='a b'"), ({"when": 1}, "when=1"),
+        for wrong, words in (({"argument": ""}, "argument=''"), ({"argument": "a b"}, "argument='a b'"), ({"when": 1}, "when=1"), ({"when": allows_nobody}, "is async"),
                              ({"slower_than": -1, "keep": folder}, "slower_than=-1"), ({"slower_than": "x", "keep": folder}, "slower_than='x'"),
                              ({"slower_than": float("nan"), "keep": folder}, "slower_than=nan"), ({"slower_than": 1}, "slower_than has no effect")):
             try:
