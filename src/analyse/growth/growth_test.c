@@ -741,3 +741,20 @@ TEST(growth_that_is_less_than_what_points_miss_it_by_may_be_none)
     CHECK(g.classes & 1u << SD_GROWTH_CONSTANT);
     CHECK(!sd_growth_is_fast(&g, 1));
 }
+
+/* A timing is the mean of many executions, a traced call is not. */
+TEST(growth_of_short_times_is_told_where_they_are_exact)
+{
+    const struct sd_growth_errors exact = { .call_ns = 0.5, .shortest_ns = 5 };
+    struct sd_growth_point points[4];
+    struct sd_growth g;
+
+    for (int i = 0; i < 4; i++) {
+        double n = pow(10, i + 1);
+
+        points[i] = (struct sd_growth_point){ .n = n, .ns = 3 + 0.1 * n, .calls = 1e6 };
+    }
+    CHECK(sd_growth_fit(points, 4, &g) == 0 && g.answer == SD_GROWTH_SHORT);
+    CHECK(sd_growth_fit_with(points, 4, &exact, &g) == 0);
+    CHECK(g.answer == SD_GROWTH_FITTED && g.low <= 1 && g.high >= 1);
+}
