@@ -44,20 +44,24 @@ static void take_half(const struct sd_timings *t, size_t from,
     }
 }
 
-/* The logarithms of a round's two batches, in the order of rounds. */
+/* The logarithms of a round's two batches, in the order of rounds.  None, where one side
+ * often takes no time at all: those that are left would be its longest by chance. */
 static void pair(struct comparing *c)
 {
-    size_t i = 0, k = 0;
+    size_t i = 0, k = 0, n_rounds = 0;
 
     c->n_ratios = 0;
     while (i < c->a.n && k < c->b.n) {
         int64_t x = c->a.of[i]->round, y = c->b.of[k]->round;
 
+        n_rounds += x == y;
         if (x == y && c->a.times[i] > LEAST_NS && c->b.times[k] > LEAST_NS)
             c->ratios[c->n_ratios++] = log(c->a.times[i] / c->b.times[k]);
         i += x <= y;
         k += y <= x;
     }
+    if (n_rounds - c->n_ratios > n_rounds / 10)
+        c->n_ratios = 0;
 }
 
 /* Of the blocks, as they follow each other; how many. */

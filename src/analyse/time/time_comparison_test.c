@@ -95,6 +95,26 @@ TEST(time_comparison_of_nothing_but_the_loop_cannot_tell)
     sd_timings_release(&m.t);
 }
 
+TEST(time_comparison_with_what_is_often_within_the_loop_cannot_tell)
+{
+    struct sd_timings_maker m = fresh();
+    struct sd_time_comparison c;
+
+    m.t = (struct sd_timings){ 0 };
+    sd_timings_make_side(&m, "a");
+    sd_timings_make_side(&m, "b");
+    for (uint32_t i = 0; i < PROCESSES; i++) {
+        CHECK(sd_timings_add_process(&m.t, 100 + i, 1, i) == 0);
+        for (int64_t round = 0; round < ROUNDS; round++) {
+            sd_timings_make_round(&m, 0, round, 4, 1);
+            sd_timings_make_round(&m, 1, round, round % 2 ? 0.5 : 0, 1);
+        }
+    }
+    CHECK(sd_time_comparison(&m.t, 0, 1, &c) == 0);
+    CHECK(c.verdict == SD_TIME_CANNOT_TELL && isnan(c.ratio) && isnan(c.low));
+    sd_timings_release(&m.t);
+}
+
 TEST(time_comparison_survives_every_failed_allocation)
 {
     struct sd_timings_maker m = fresh();
