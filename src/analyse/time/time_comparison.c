@@ -44,8 +44,9 @@ static void take_half(const struct sd_timings *t, size_t from,
     }
 }
 
-/* The logarithms of a round's two batches, in the order of rounds.  None, where one side
- * often takes no time at all: those that are left would be its longest by chance. */
+/* The logarithms of a round's two batches, in the order of rounds.  None, where one
+ * side often takes no time at all: those that are left would be its longest by chance.
+ */
 static void pair(struct comparing *c)
 {
     size_t i = 0, k = 0, n_rounds = 0;
