@@ -31,7 +31,8 @@ def test_objgraphs_own_tests_pass(folder):
     ran = int(re.search(r"Ran (\d+) tests", result.err).group(1))
     failed = [m for m in re.findall(r"^(?:FAIL|ERROR): (\S+)", result.err, re.M)]
     equal(sorted(set(failed)), NOT_CLAIMED, result.err[-1500:])
-    equal(ran, 59, "tests that ran")
+    skipped = re.search(r"skipped=(\d+)", result.err)  # 3.12.1 counts them apart
+    assert ran == 59 or ran + int(skipped.group(1)) == 59, result.err[-300:]
     print("# %d of %d tests" % (ran - len(failed), ran))
 
 
@@ -63,7 +64,8 @@ def tells(og):
             len(og.get_leaking_objects([kept[3], object()])), og.is_proper_module(sys), og.is_proper_module(kept)]
 a, b = tells(objgraph), tells(original)
 near = objgraph.typestats(), original.typestats()
-away = [name for name in near[0] if abs(near[0][name] - near[1].get(name, 0)) > 5]
+frozen = gc.get_freeze_count()  # 3.12 begins with some; they are counted by us alone
+away = [name for name in near[0] if abs(near[0][name] - near[1].get(name, 0)) > 5 + frozen]
 public = [name for name in dir(original) if callable(getattr(original, name)) and getattr(original, name).__module__ == "original" and not name.startswith("_")]
 print(json.dumps([objgraph.count.__module__, a, b, away, [name for name in public if not hasattr(objgraph, name)]]))
 """
