@@ -201,8 +201,11 @@ static bool read_expression(struct sd_cursor *c, bool is_fetched, int64_t *offse
 {
     uint64_t n = take_unsigned(c);
     const uint8_t *p = sd_cursor_take(c, n);
-    struct sd_cursor e = sd_cursor_over(p, p ? n : 0);
+    struct sd_cursor e;
 
+    if (!p)
+        return false;
+    e = sd_cursor_over(p, n);
     if (sd_cursor_u8(&e) != 0x70 + RBP)
         return false;
     *offset = take_signed(&e);
