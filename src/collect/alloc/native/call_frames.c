@@ -214,6 +214,12 @@ static bool read_expression(struct sd_cursor *c, bool is_fetched, int64_t *offse
     return !e.bad && sd_cursor_left(&e) == 0;
 }
 
+/* In units of the table.  Any bytes are read, so it may wrap around. */
+static int64_t scaled(const struct machine *m, uint64_t n)
+{
+    return (int64_t)(n * (uint64_t)m->common->data_unit);
+}
+
 static void save_register(struct machine *m, uint64_t number, int64_t offset)
 {
     if (number == RBP) {
@@ -294,7 +300,7 @@ static bool run_short(struct machine *m, struct sd_cursor *c, uint8_t code)
         m->at += operand * m->common->code_unit;
         return true;
     case 0x80:
-        save_register(m, operand, (int64_t)take_unsigned(c) * m->common->data_unit);
+        save_register(m, operand, scaled(m, take_unsigned(c)));
         return true;
     case 0xc0:
         restore(m, operand);
@@ -323,10 +329,10 @@ static bool run_base(struct machine *m, struct sd_cursor *c, uint8_t code)
         return true;
     case 0x12: /* def_cfa_sf */
         number = take_unsigned(c);
-        set_base(m, number, take_signed(c) * m->common->data_unit);
+        set_base(m, number, scaled(m, (uint64_t)take_signed(c)));
         return true;
     case 0x13:
-        m->now.base_offset = take_signed(c) * m->common->data_unit;
+        m->now.base_offset = scaled(m, (uint64_t)take_signed(c));
         return true;
     }
     return false;
@@ -368,7 +374,7 @@ static bool run_register(struct machine *m, struct sd_cursor *c, uint8_t code)
 
     switch (code) {
     case 0x05: /* offset_extended */
-        save_register(m, number, (int64_t)take_unsigned(c) * m->common->data_unit);
+        save_register(m, number, scaled(m, take_unsigned(c)));
         return true;
     case 0x06:
         restore(m, number);
@@ -384,10 +390,10 @@ static bool run_register(struct machine *m, struct sd_cursor *c, uint8_t code)
         expression(m, c, number);
         return true;
     case 0x11: /* offset_extended_sf */
-        save_register(m, number, take_signed(c) * m->common->data_unit);
+        save_register(m, number, scaled(m, (uint64_t)take_signed(c)));
         return true;
     case 0x2f: /* GNU_negative_offset_extended */
-        save_register(m, number, -(int64_t)take_unsigned(c) * m->common->data_unit);
+        save_register(m, number, -scaled(m, take_unsigned(c)));
         return true;
     }
     return false; /* others are not written for x86-64 */
