@@ -144,17 +144,17 @@ gc.freeze()
 late = [[3]]
 gc.disable()
 def closure():  # ints are left out: its own sets have as many of them
-    todo = gc.get_objects()
-    seen = set(map(id, todo))
+    pending = gc.get_objects()
+    seen = set(map(id, pending))
     seen_no_ints = set(seen)
-    mine = {id(todo), id(seen), id(seen_no_ints)}
-    while todo:
-        new = {id(x): x for x in gc.get_referents(*todo)}
+    mine = {id(pending), id(seen), id(seen_no_ints)}
+    while pending:
+        new = {id(x): x for x in gc.get_referents(*pending)}
         mine.add(id(new))
-        todo = [x for i, x in new.items() if i not in seen]
-        seen.update(map(id, todo))
-        seen_no_ints.update(id(x) for x in todo if type(x) is not int)
-        mine.add(id(todo))
+        pending = [x for i, x in new.items() if i not in seen]
+        seen.update(map(id, pending))
+        seen_no_ints.update(id(x) for x in pending if type(x) is not int)
+        mine.add(id(pending))
     return seen_no_ints - mine
 s = heap.snapshot()
 t = heap.snapshot(graph=False)
